@@ -5,21 +5,27 @@ const AFTER_A_WHILE_MS = 1_000
 
 beforeEach(() => {
   vi.useFakeTimers()
-  vi.spyOn(process.stderr, 'write').mockReturnValue(true)
 })
 afterEach(() => {
   vi.useRealTimers()
-  vi.restoreAllMocks()
 })
 
 const aSession = () => ({ interrupt: vi.fn(), kill: vi.fn() })
 
+it('says how to stop a statement that still runs', () => {
+  const notify = vi.fn()
+  createInterrupter(aSession(), notify).interrupt()
+  vi.advanceTimersByTime(AFTER_A_WHILE_MS)
+  expect(notify.mock.calls).toEqual([['(still running; Ctrl-C again stops it by force)']])
+})
+
 it('says nothing of a statement that has ended, or that the second Ctrl-C has killed', () => {
-  const [ended, killed] = [createInterrupter(aSession()), createInterrupter(aSession())]
+  const notify = vi.fn()
+  const [ended, killed] = [createInterrupter(aSession(), notify), createInterrupter(aSession(), notify)]
   ended.interrupt()
   ended.end()
   killed.interrupt()
   killed.interrupt()
   vi.advanceTimersByTime(AFTER_A_WHILE_MS)
-  expect(process.stderr.write).not.toHaveBeenCalled()
+  expect(notify).not.toHaveBeenCalled()
 })

@@ -12,8 +12,11 @@ export interface Interrupter {
   end(): void
 }
 
-/** Creates the functions that handle Ctrl-C for one entry. */
-export function createInterrupter(session: Pick<Session, 'interrupt' | 'kill'>): Interrupter {
+/** Creates the functions that handle Ctrl-C for one entry; `notify` prints a line. */
+export function createInterrupter(
+  session: Pick<Session, 'interrupt' | 'kill'>,
+  notify: (text: string) => void,
+): Interrupter {
   const abort = new AbortController()
   let notice: NodeJS.Timeout | undefined
   return {
@@ -24,7 +27,7 @@ export function createInterrupter(session: Pick<Session, 'interrupt' | 'kill'>):
       abort.abort()
       session.interrupt()
       notice = setTimeout(() => {
-        process.stderr.write('(still running; Ctrl-C again stops it by force)\n')
+        notify('(still running; Ctrl-C again stops it by force)')
       }, STILL_RUNNING_MS).unref()
     },
     end: () => clearTimeout(notice),

@@ -37,15 +37,21 @@ export function createPrompt(session: Session, options: PromptOptions): Prompt {
   const reader = createStatementReader({
     ...options,
     session,
+    stdout: process.stdout,
+    stderr: process.stderr,
     leave,
     onEvaluate: () => editor.releaseKeyboard(),
   })
+  const notify = (text: string) => {
+    if (running !== undefined || isOver) process.stderr.write(`${text}\n`)
+    else editor.printAbove(text)
+  }
   const showPrompt = () => editor.prompt(reader.isStarted() ? continuation : first)
   const add = async (added: string) => {
     waiting.push(added)
     if (running !== undefined) return
     for (let entry = waiting.shift(); entry !== undefined && !isOver; entry = waiting.shift()) {
-      running = createInterrupter(session)
+      running = createInterrupter(session, notify)
       await reader.read(entry, running.signal)
       running.end()
     }
@@ -85,10 +91,7 @@ export function createPrompt(session: Session, options: PromptOptions): Prompt {
   showPrompt()
   return {
     left,
-    notify(text) {
-      if (running !== undefined || isOver) process.stderr.write(`${text}\n`)
-      else editor.printAbove(text)
-    },
+    notify,
     restore() {
       if (isOver) return
       isOver = true

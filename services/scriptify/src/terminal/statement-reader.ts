@@ -1,4 +1,6 @@
+import type { Writable } from 'node:stream'
 import { styleText } from 'node:util'
+import type { Output } from '../io/cli-context.ts'
 import { describeInvalidText } from './charset.ts'
 import { isDotCommand, runDotCommand } from './dot-commands.ts'
 import type { History } from './history.ts'
@@ -14,6 +16,8 @@ export interface StatementReaderOptions {
   /** The variables that --env and the service added. */
   environment: Record<string, string>
   isDumb: boolean
+  stdout: Output
+  stderr: Writable
   /** Runs before a statement is evaluated. */
   onEvaluate(): void
   leave(): void
@@ -30,15 +34,16 @@ export interface StatementReader {
 
 /** Collects entries into statements, evaluates them and prints their values. */
 export function createStatementReader(options: StatementReaderOptions): StatementReader {
-  const { session, history, environment, isDumb, onEvaluate, leave } = options
+  const { session, history, environment, isDumb, stdout, stderr, onEvaluate, leave } = options
   const lines: string[] = []
+  const print = (text: string) => void stdout.write(`${text}\n`)
   const evaluate = async (code: string) => {
     onEvaluate()
     const outcome = await session.evaluate(code)
     // A dumb terminal does not tell where its cursor is.
-    if (!isDumb) process.stdout.write(freshLine(process.stdout.columns))
+    if (!isDumb) stdout.write(freshLine(stdout.columns))
     if (outcome.status === 'shown') print(`=> ${outcome.text.replaceAll('\n', '\n   ')}`)
-    else reportFailure(outcome)
+    else reportFailure(outcome, stderr)
   }
   const readLine = async (entry: string, signal: AbortSignal) => {
     lines.push(entry)
@@ -48,7 +53,7 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
     lines.length = 0
     if (isEmpty) return
     history.add(code)
-    if (signal.aborted) return reportFailure({ status: 'interrupted', text: 'Interrupted' })
+    if (signal.aborted) return reportFailure({ status: 'interrupted', text: 'Interrupted' }, stderr)
     await evaluate(code)
   }
   return {
@@ -60,7 +65,7 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
       const refusal = describeInvalidText(entry)
       if (refusal !== undefined) {
         lines.length = 0
-        process.stderr.write(`${refusal}\n`)
+        stderr.write(`${refusal}\n`)
         return
       }
       if (lines.length === 0 && isExitCommand(entry)) return leave()
@@ -71,15 +76,13 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
   }
 }
 
-const print = (text: string): void => void process.stdout.write(`${text}\n`)
-
 /** Moves to the next line, unless the cursor is at the beginning of one. */
-const freshLine = (columns: number): string => `${' '.repeat(columns)}\r\x1b[K`
+const freshLine = (columns = 0): string => `${' '.repeat(columns)}\r\x1b[K`
 
-function reportFailure(outcome: StatementOutcome): void {
+function reportFailure(outcome: StatementOutcome, stderr: Writable): void {
   if (outcome.status === 'failed' || outcome.status === 'interrupted') {
     const rest =
       'isRestored' in outcome ? '; the session was restored to the state before this statement' : ''
-    process.stderr.write(`${styleText('red', outcome.text + rest, { stream: process.stderr })}\n`)
+    stderr.write(`${styleText('red', outcome.text + rest, { stream: stderr })}\n`)
   }
 }
