@@ -1,7 +1,9 @@
 import { stripTypeScriptTypes } from 'node:module'
 import type { ParseResult } from '@babel/parser'
+import { nodesWithin } from '../../classes/node/declaration.ts'
 import { INSTALL_TSX } from '../../classes/node/project-syntax.ts'
 import { findUnsupported } from '../../classes/node/unsupported-syntax.ts'
+import { errorCode } from '../../io/cli-error.ts'
 import { isParseError, type Program, parseProgram } from './parse-code.ts'
 import { IMPORT, META } from './session-globals.ts'
 
@@ -124,19 +126,11 @@ function toAwaitedImport({ source, specifiers, attributes }: Import, code: strin
 function importEdits(program: Program, code: string): Edit[] {
   if (!/\bimport\b/.test(code)) return []
   const edits: Edit[] = []
-  const visit = (node: unknown) => {
-    if (typeof node !== 'object' || node === null) return
-    if (Array.isArray(node)) return node.forEach(visit)
-    const { type, start } = node as { type?: unknown; start?: unknown; end?: unknown }
-    if (type === 'ImportExpression' && typeof start === 'number') {
-      edits.push({ start, end: start + 'import'.length, text: IMPORT })
-    }
-    if (type === 'MetaProperty' && typeof start === 'number' && code.startsWith('import', start)) {
-      edits.push({ start, end: Number((node as { end?: unknown }).end), text: META })
-    }
-    for (const [key, child] of Object.entries(node)) if (key !== 'loc') visit(child)
+  for (const { type, start, end } of nodesWithin(program.body, () => true)) {
+    if (type === 'ImportExpression') edits.push({ start, end: start + 'import'.length, text: IMPORT })
+    // The other one is `new.target`.
+    if (type === 'MetaProperty' && code.startsWith('import', start)) edits.push({ start, end, text: META })
   }
-  visit(program.body)
   return edits
 }
 
@@ -154,7 +148,7 @@ function strip(code: string): string {
   try {
     return stripTypeScriptTypes(code, { mode: 'strip' })
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') throw error
+    if (errorCode(error) !== 'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX') throw error
     return stripTypeScriptTypes(code, { mode: 'transform' })
   }
 }
