@@ -1,5 +1,5 @@
 import { CliError, EXIT } from '../../io/cli-error.ts'
-import { parseSchedule } from './crontab-schedule.ts'
+import { dayOf, parseSchedule, WEEKDAYS } from './crontab-schedule.ts'
 
 /** systemd's weeks begin on Monday and cron's on Sunday, so each name is written out. */
 const NAMED: Readonly<Record<string, string>> = {
@@ -11,7 +11,6 @@ const NAMED: Readonly<Record<string, string>> = {
   '@yearly': '*-01-01 00:00:00',
   '@annually': '*-01-01 00:00:00',
 }
-const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec']
 const DAY = '[A-Za-z]{3,9}(?:(?:\\.\\.|-)[A-Za-z]{3,9})?'
 /** systemd.time(7), "Calendar Events": weekdays, date, time and zone, or one of the names. */
@@ -90,9 +89,4 @@ function daysOf(part: string): number[] {
   const days: number[] = []
   for (let day = low; day <= high; day += Number(step)) days.push(day % 7)
   return days
-}
-
-function dayOf(text: string): number {
-  const index = WEEKDAYS.findIndex((name) => name.toLowerCase() === text.toLowerCase())
-  return index === -1 ? Number(text) : index
 }

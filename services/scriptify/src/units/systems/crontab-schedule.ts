@@ -1,11 +1,12 @@
 import { Cron } from 'croner'
 import { CliError, EXIT, errorMessage } from '../../io/cli-error.ts'
 
+/** The names of the weekdays, which cron reads in any case, at their numbers. */
+export const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 const NAMES = ['@reboot', '@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']
 // The grammar of crontab(5); the library also takes L, W, #, ? and full names.
 const TOKEN = '(?:\\d{1,2}|[A-Za-z]{3})'
 const RANGE = `(?:\\*|${TOKEN}-${TOKEN})(?:/\\d{1,2})?|${TOKEN}`
-const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat']
 const FIELD = new RegExp(`^(?:${RANGE})(?:,(?:${RANGE}))*$`)
 
 /** Checks a schedule of crontab(5), and joins its fields by single spaces; throws exit code 2 with the reason. */
@@ -49,9 +50,9 @@ function findBackwardsDays(field: string): string | undefined {
   return undefined
 }
 
-/** NaN, which compares as false, for a text that the library refuses later. */
-function dayOf(text: string): number {
-  const index = WEEKDAYS.indexOf(text.toLowerCase())
+/** The number of a weekday by its name or number. NaN, which compares as false, for a text that the library refuses later. */
+export function dayOf(text: string): number {
+  const index = WEEKDAYS.findIndex((name) => name.toLowerCase() === text.toLowerCase())
   return index === -1 ? Number(text) : index
 }
 
