@@ -1,6 +1,6 @@
-import { readProjectSetting } from '../classes/project-settings.ts'
 import type { CliContext } from '../io/cli-context.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
+import { readProjectSetting } from '../project-settings.ts'
 import { fileBody, type RequestBody, streamBody, textBody } from './request-body.ts'
 
 /** A checked request. */

@@ -2,9 +2,9 @@ import { globSync, realpathSync } from 'node:fs'
 import { basename, dirname, extname, join, relative, resolve, sep } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import { findStats } from '../../io/require-path.ts'
+import { readProjectSetting } from '../../project-settings.ts'
 import type { ClassFile } from '../namespace-folders.ts'
 import { isNamespaceFolders, type NamespaceFolders } from '../namespace-folders.ts'
-import { readProjectSetting } from '../project-settings.ts'
 
 interface Project {
   rootdir: string

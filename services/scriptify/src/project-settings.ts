@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { CliError, EXIT } from '../io/cli-error.ts'
-import { propertyOf } from '../io/json-object.ts'
+import { CliError, EXIT } from './io/cli-error.ts'
+import { propertyOf } from './io/json-object.ts'
 
 /**
  * A setting of the project: of `scriptify.config.json`, else of `scriptify` in package.json. Undefined where neither has
