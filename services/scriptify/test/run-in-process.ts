@@ -4,7 +4,7 @@ import { PassThrough, Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { createCli } from '../src/cli/cli.ts'
 import { runCli } from '../src/cli/run-cli.ts'
-import type { CommandWords } from '../src/run/runtime.ts'
+import type { CommandWords } from '../src/io/replace-process.ts'
 
 export interface Ended {
   code: number

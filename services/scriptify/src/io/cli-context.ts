@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream'
-import type { CommandWords } from '../run/runtime.ts'
+import type { CommandWords } from './replace-process.ts'
 
 /** The streams and the environment of a command: `process`, for the program itself. */
 export interface CliContext {

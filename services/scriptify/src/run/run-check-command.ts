@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { CliError, EXIT, errorCode } from '../io/cli-error.ts'
-import type { CommandWords } from './runtime.ts'
+import type { CommandWords } from '../io/replace-process.ts'
 
 export interface CheckOptions {
   rootdir: string

@@ -2,10 +2,9 @@ import { existsSync } from 'node:fs'
 import type { CliContext } from '../io/cli-context.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import { parseEnvEntries, readEnvFiles } from '../io/env-entries.ts'
+import { type CommandWords, replaceProcess } from '../io/replace-process.ts'
 import type { MethodTask } from './method-call.ts'
-import { replaceProcess } from './replace-process.ts'
 import { type CallOptions, loadRuntime, resolveCall } from './resolve-call.ts'
-import type { CommandWords } from './runtime.ts'
 
 export interface RunOptions extends CallOptions {
   reference: string

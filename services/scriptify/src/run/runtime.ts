@@ -1,7 +1,5 @@
+import type { CommandWords } from '../io/replace-process.ts'
 import type { MethodCall, MethodReference, MethodTask } from './method-call.ts'
-
-/** The absolute path of a program, and its arguments. */
-export type CommandWords = readonly [string, ...string[]]
 
 /** A language in which methods are written. */
 export interface Runtime {

@@ -1,8 +1,8 @@
 import { lstatSync, readlinkSync } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
+import type { CommandWords } from '../../io/replace-process.ts'
 import type { MethodCall } from '../../run/method-call.ts'
-import type { CommandWords } from '../../run/runtime.ts'
 
 /** The folder of scriptify on this machine: the root of the repository. */
 export const OWN_HOME = resolve(import.meta.dirname, '../../../../..')

@@ -1,5 +1,8 @@
-import { CliError, EXIT } from '../io/cli-error.ts'
-import { blockOnUse } from '../io/standard-streams.ts'
+import { CliError, EXIT } from './cli-error.ts'
+import { blockOnUse } from './standard-streams.ts'
+
+/** The absolute path of a program, and its arguments. */
+export type CommandWords = readonly [string, ...string[]]
 
 /** Linux's MAX_ARG_STRLEN without the NUL. A failing execve would end Node by SIGABRT. */
 const MAX_WORD_BYTES = 131_071
@@ -8,10 +11,7 @@ const MAX_WORD_BYTES = 131_071
  * Replaces this process, so that the program has its pid, its signals and its exit code. A parent process would have to
  * forward signals, and Ctrl-C would reach both.
  */
-export function replaceProcess(
-  [file, ...args]: readonly [string, ...string[]],
-  env: NodeJS.ProcessEnv,
-): never {
+export function replaceProcess([file, ...args]: CommandWords, env: NodeJS.ProcessEnv): never {
   if (args.some((word) => Buffer.byteLength(word) > MAX_WORD_BYTES)) {
     throw new CliError(`An argument is too long for the system: at most ${MAX_WORD_BYTES} bytes`, EXIT.usage)
   }
