@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { CliError, EXIT, errorMessage } from '../io/cli-error.ts'
-import { controlAll } from './control.ts'
 import type { ControlCommand, InitSystem, ServiceAction } from './init-system.ts'
 import { inspectService, requireMark } from './inspect-service.ts'
 import { listServices, serviceNotFound } from './list-services.ts'
+import { controlAll } from './run-command.ts'
 import { lastLogLine, logOf } from './service-log.ts'
 import { requireServiceName } from './service-name.ts'
 

@@ -3,9 +3,9 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CliError, EXIT, errorCode } from '../io/cli-error.ts'
 import { replaceProcess } from '../io/replace-process.ts'
-import { runCommand } from './control.ts'
 import type { InitSystem } from './init-system.ts'
 import { SYSTEM_PATH } from './paths.ts'
+import { runCommand } from './run-command.ts'
 
 interface LogOptions {
   lines: number

@@ -1,7 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { CliError, EXIT, errorMessage } from '../io/cli-error.ts'
-import { controlAll } from './control.ts'
 import { requireRoot } from './control-service.ts'
 import { lstatIfAny, namesIn, removeEmptyFolders } from './folders.ts'
 import type { ControlCommand, InitSystem } from './init-system.ts'
@@ -27,6 +26,7 @@ import {
   unitFile,
 } from './paths.ts'
 import { removeLeftovers } from './replace-files.ts'
+import { controlAll } from './run-command.ts'
 import { requireServiceName } from './service-name.ts'
 
 export interface UninstallOptions {

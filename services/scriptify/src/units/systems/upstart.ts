@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
-import { command, optionalCommand, runCommand } from '../control.ts'
 import type { InitSystem, ServiceState } from '../init-system.ts'
 import { launcherFile } from '../paths.ts'
 import { processFacts } from '../process-facts.ts'
+import { command, optionalCommand, runCommand } from '../run-command.ts'
 import { runsSystemd } from './systemd.ts'
 
 export const upstart: InitSystem = {

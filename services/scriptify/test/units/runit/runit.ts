@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { command, optionalCommand, runCommand } from '../../../src/units/control.ts'
 import { linksTo } from '../../../src/units/folders.ts'
 import type { InitSystem } from '../../../src/units/init-system.ts'
 import { launcherFile, launcherLog } from '../../../src/units/paths.ts'
+import { command, optionalCommand, runCommand } from '../../../src/units/run-command.ts'
 
 /** A fifth init system. Its unit is a folder: runit starts `run` in it, and starts at boot what /etc/service links to. */
 export const runit: InitSystem = {
