@@ -7,6 +7,7 @@
 import { writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
+import type { Line } from './line.ts'
 import { measureGrowth } from './measure-growth.ts'
 import { measureHttp } from './measure-http.ts'
 import { measureMail } from './measure-mail.ts'
@@ -16,9 +17,6 @@ import { HTTP_ROWS } from './rows.ts'
 import { canPin, pinBenchmark } from './run/host.ts'
 import { prepareTarget, type Target } from './run/target.ts'
 import { withPostgres } from './with-postgres.ts'
-
-/** One line of a table: the host, and its figures by the head of their column. */
-export type Line = { host: string } & Readonly<Record<string, unknown>>
 
 const { values } = parseArgs({
   options: {

@@ -1,7 +1,7 @@
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { getScheme } from '@latchkey/shared/passwords/schemes.ts'
-import type { Line } from './bench.ts'
+import type { Line } from './line.ts'
 import { HTTP_ROWS, type HttpRow } from './rows.ts'
 import { startNamedHost } from './run/hosts.ts'
 import { type Load, sendLoad } from './run/load.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Line } from './bench.ts'
+import type { Line } from './line.ts'
 import type { HttpRow } from './rows.ts'
 import type { Host } from './run/host.ts'
 import { startNamedHost } from './run/hosts.ts'

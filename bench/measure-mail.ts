@@ -8,7 +8,7 @@ import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { SMTPServer } from 'smtp-server'
-import type { Line } from './bench.ts'
+import type { Line } from './line.ts'
 import { startWorker } from './run/hosts.ts'
 import type { Target } from './run/target.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Line } from './bench.ts'
+import type { Line } from './line.ts'
 import { HTTP_ROWS } from './rows.ts'
 import { type HostName, startNamedHost } from './run/hosts.ts'
 import { median, sendLoad } from './run/load.ts'

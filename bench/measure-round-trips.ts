@@ -1,7 +1,7 @@
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
-import type { Line } from './bench.ts'
+import type { Line } from './line.ts'
 import { createRoundTripRows, type RoundTripRow, type Send } from './round-trip-rows.ts'
 import { type HostName, startNamedHost } from './run/hosts.ts'
 import { median } from './run/load.ts'
