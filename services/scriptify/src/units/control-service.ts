@@ -20,7 +20,7 @@ export async function controlService(
   systems: readonly InitSystem[],
 ): Promise<void> {
   const system = await findServiceSystem(name, systems)
-  const commands = system.control(name, action)
+  const commands = system.controlCommands(name, action)
   const reason = system.reasonAgainst('start')
   if (reason !== undefined) throw new CliError(`${name} cannot be controlled: ${reason}`, EXIT.usage)
   requireRoot(action)

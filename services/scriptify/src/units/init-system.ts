@@ -106,30 +106,30 @@ export interface InitSystem {
     readonly locks: boolean
   }
 
-  /** Makes it read a new or changed unit, and enables that. */
-  reloadAndEnable(
+  /** Commands that make it read a new or changed unit, and enable that unit if `enable` is true. */
+  reloadCommands(
     name: string,
     options: { readonly enable: boolean; readonly isScheduled: boolean },
   ): readonly ControlCommand[]
   /**
-   * Starts, stops or restarts a service by its own tool; throws exit code 2 for what it never does. By default the service
-   * has a schedule where its files say so.
+   * Commands that start, stop or restart a service by its own tool; throws exit code 2 for what it never does. By default
+   * the service has a schedule where its files say so.
    */
-  control(name: string, action: ServiceAction, isScheduled?: boolean): readonly ControlCommand[]
+  controlCommands(name: string, action: ServiceAction, isScheduled?: boolean): readonly ControlCommand[]
   /** Whether a service that was just started has failed since; absent where that cannot be told. */
   hasFailed?(name: string): Promise<boolean>
   /**
-   * Stops a service that is about to be removed, and nothing else of its name. `isGone` is true for one whose unit was
-   * removed by hand.
+   * Commands that stop a service that is about to be removed, and nothing else of its name. `isGone` is true for one whose
+   * unit was removed by hand.
    */
-  stop(
+  stopCommands(
     name: string,
     options: { readonly isGone: boolean },
   ): readonly ControlCommand[] | Promise<readonly ControlCommand[]>
   /** The files that it keeps about a service, and that a later one of the same name must not find. */
   stateFiles?(name: string, root: string): readonly string[]
-  /** Makes it forget a service whose files have been removed. */
-  forget(name: string): readonly ControlCommand[]
+  /** Commands that make it forget a service whose files have been removed. */
+  forgetCommands(name: string): readonly ControlCommand[]
   /** The warnings of the init system's tool about an installed unit. */
   verify?(name: string): Promise<readonly string[]>
   /** Asks the init system about a service. */

@@ -87,7 +87,7 @@ async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): P
       ...(await findTraces(name, root, owners)),
     ],
     // This runs also where no unit is left: a killed uninstall may not have come this far.
-    after: isHere ? owners.flatMap((system) => system.forget(name)) : [],
+    after: isHere ? owners.flatMap((system) => system.forgetCommands(name)) : [],
     folders: [...new Set(owners.flatMap((system) => ownFolders(system, name)))].map((folder) =>
       join(root, folder),
     ),
@@ -137,8 +137,8 @@ async function stopCommands(
 ): Promise<ControlCommand[]> {
   const commands = await Promise.all(
     units.length > 0
-      ? units.map(({ system }) => system.stop(name, { isGone: false }))
-      : owners.map((system) => system.stop(name, { isGone: true })),
+      ? units.map(({ system }) => system.stopCommands(name, { isGone: false }))
+      : owners.map((system) => system.stopCommands(name, { isGone: true })),
   )
   return commands.flat()
 }

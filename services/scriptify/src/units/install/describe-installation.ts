@@ -10,7 +10,7 @@ export function describeInstallation(installation: Installation): string[] {
   const { root, system, name, start, schedule } = request
   const commands = [
     ...announceCommands(request),
-    ...(start ? system.control(name, 'restart', schedule !== undefined) : []),
+    ...(start ? system.controlCommands(name, 'restart', schedule !== undefined) : []),
   ]
   return [
     ...files.flatMap(({ path, mode, content }) => [

@@ -132,6 +132,6 @@ const start = ({ name, system, schedule }: InstallRequest): Promise<void> =>
   startService({
     name,
     system,
-    commands: system.control(name, 'restart', schedule !== undefined),
+    commands: system.controlCommands(name, 'restart', schedule !== undefined),
     failure: `${name} is installed, but does not start`,
   })

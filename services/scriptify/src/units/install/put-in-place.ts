@@ -42,7 +42,7 @@ function reasonOf(error: unknown, { request: { name } }: Installation): string {
     : errorMessage(error)
 }
 
-/** What makes the init system of this host read the service; none for another host. */
+/** Commands that make the init system of this host read the service; none for another host. */
 export const announceCommands = ({
   root,
   name,
@@ -50,7 +50,7 @@ export const announceCommands = ({
   enable,
   schedule,
 }: InstallRequest): readonly ControlCommand[] =>
-  root === '/' ? system.reloadAndEnable(name, { enable, isScheduled: schedule !== undefined }) : []
+  root === '/' ? system.reloadCommands(name, { enable, isScheduled: schedule !== undefined }) : []
 
 /** Whether a service of this name and init system is replaced. */
 export const replacesUnit = ({ request: { root, system, name }, existing }: Installation): boolean =>
@@ -83,13 +83,13 @@ function findReplacements({ request: { root }, files, existing }: Installation):
   })
 }
 
-/** Makes the init system read again what was there before. */
+/** Commands that make the init system read again what was there before. */
 function rollbackCommands(installation: Installation): ControlCommand[] {
   const { request } = installation
   if (request.root !== '/') return []
   const commands = replacesUnit(installation)
     ? announceCommands({ ...request, enable: false })
-    : request.system.forget(request.name)
+    : request.system.forgetCommands(request.name)
   // The first failure is the one to report.
   return commands.map(({ words }) => optionalCommand(...words))
 }

@@ -37,14 +37,14 @@ export const crond: InitSystem = {
   render: ({ name, description, schedule }) => ({ description, schedule, launcher: launcherFile(name) }),
   launcher: { logs: true, locks: true },
 
-  reloadAndEnable: () => [],
-  control(name, action) {
+  reloadCommands: () => [],
+  controlCommands(name, action) {
     const instead =
       action === 'stop' ? `scriptify uninstall ${name} ends that` : 'scriptify run calls the method now'
     throw new CliError(`cron starts ${name} by its schedule: ${instead}`, EXIT.usage)
   },
-  stop: () => [],
-  forget: () => [],
+  stopCommands: () => [],
+  forgetCommands: () => [],
   state: async (name) => ({
     state: absence() === undefined ? 'scheduled' : 'inactive',
     startsAtBoot: true,

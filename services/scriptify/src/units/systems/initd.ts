@@ -8,7 +8,13 @@ import { processFacts } from '../process-facts.ts'
 import { command, optionalCommand, runCommand } from '../run-command.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
 import { quoteShellWord } from '../text.ts'
-import { activeState, daemonReload, forgetUnit, runsSystemd, stopGoneUnit } from './systemd.ts'
+import {
+  activeState,
+  daemonReloadCommands,
+  forgetUnitCommands,
+  runsSystemd,
+  stopGoneUnitCommands,
+} from './systemd.ts'
 
 /** Scripts of SysV init, as Debian runs them; systemd generates a unit from each. */
 export const initd: InitSystem = {
@@ -38,28 +44,31 @@ export const initd: InitSystem = {
   }),
   launcher: { logs: true, locks: false },
 
-  reloadAndEnable: (name, { enable }) => [
-    ...daemonReload(),
+  reloadCommands: (name, { enable }) => [
+    ...daemonReloadCommands(),
     ...(enable ? [command('update-rc.d', name, 'defaults')] : []),
   ],
-  control: (name, action) => [...daemonReload(), command('service', name, action)],
-  stop: (name, { isGone }) => [
+  controlCommands: (name, action) => [...daemonReloadCommands(), command('service', name, action)],
+  stopCommands: (name, { isGone }) => [
     // systemd may not know a script that was installed from another host.
-    ...daemonReload(),
-    ...(isGone ? stopWithoutScript(name) : [command('service', name, 'stop')]),
+    ...daemonReloadCommands(),
+    ...(isGone ? stopWithoutScriptCommands(name) : [command('service', name, 'stop')]),
   ],
-  forget: (name) => [
+  forgetCommands: (name) => [
     ...(hasUpdateRcD() ? [optionalCommand('update-rc.d', name, 'remove')] : []),
-    ...forgetUnit(name),
+    ...forgetUnitCommands(name),
   ],
   state,
   hasFailed: async (name) => callsRepeatedly(name) && (await state(name)).state === 'failed',
   links: findLinks,
 }
 
-/** Stops a service whose script was removed, as the script did. A process of another program that has got its pid is left. */
-function stopWithoutScript(name: string): ControlCommand[] {
-  if (runsSystemd()) return stopGoneUnit(name)
+/**
+ * Commands that stop a service whose script was removed, as the script did. A process of another program that has got its
+ * pid is left.
+ */
+function stopWithoutScriptCommands(name: string): ControlCommand[] {
+  if (runsSystemd()) return stopGoneUnitCommands(name)
   const launcher = readLauncher(name)
   const [, user] = /^set -- "[^"]+" --reuid='([^']+)'/m.exec(launcher) ?? []
   const [, program] = /^set -- '([^']+)'/m.exec(launcher) ?? []

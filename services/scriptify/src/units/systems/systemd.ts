@@ -81,13 +81,13 @@ export const systemd: InitSystem = {
     },
   ],
 
-  reloadAndEnable: (name, { enable, isScheduled }) => [
-    ...daemonReload(),
+  reloadCommands: (name, { enable, isScheduled }) => [
+    ...daemonReloadCommands(),
     ...(enable ? [command('systemctl', 'enable', unitOf(name, isScheduled))] : []),
   ],
-  control: (name, action, isScheduled = hasTimer(name)) => [
+  controlCommands: (name, action, isScheduled = hasTimer(name)) => [
     // An admin may have edited a file by hand.
-    ...daemonReload(),
+    ...daemonReloadCommands(),
     command('systemctl', action, unitOf(name, isScheduled)),
     // The run has not ended.
     ...(isScheduled && action === 'stop' ? [command('systemctl', 'stop', `${name}.service`)] : []),
@@ -95,10 +95,10 @@ export const systemd: InitSystem = {
   async hasFailed(name) {
     return !hasTimer(name) && FAILING.includes(await activeState(name))
   },
-  async stop(name, { isGone }) {
+  async stopCommands(name, { isGone }) {
     if (!runsSystemd()) return []
     // systemd keeps running a unit whose file is gone.
-    if (isGone) return stopGoneUnit(name)
+    if (isGone) return stopGoneUnitCommands(name)
     const units = [
       ...(hasTimer(name) ? [`${name}.timer`] : []),
       ...((await runsNamesake(name)) ? [] : [`${name}.service`]),
@@ -108,7 +108,10 @@ export const systemd: InitSystem = {
   // systemd takes the time of the last run from it, and catches up on the next one.
   stateFiles: (name, root) =>
     isForeignUnit(`${name}.timer`, root) ? [] : [`/var/lib/systemd/timers/stamp-${name}.timer`],
-  forget: (name) => [...forgetUnit(name), ...(runsSystemd() ? removeCache(name) : [])],
+  forgetCommands: (name) => [
+    ...forgetUnitCommands(name),
+    ...(runsSystemd() ? removeCacheCommands(name) : []),
+  ],
   verify,
   state,
   links: findLinks,
@@ -138,11 +141,11 @@ function absence(): string | undefined {
   return 'systemd does not run here; in a container make "scriptify run … --daemon" its command, or install with --template=initd and use "service"'
 }
 
-export const daemonReload = (): ControlCommand[] =>
+export const daemonReloadCommands = (): ControlCommand[] =>
   runsSystemd() ? [command('systemctl', 'daemon-reload')] : []
 
-/** Stops what still runs of a unit whose file is gone, unless another of its name takes its place. */
-export const stopGoneUnit = (name: string): ControlCommand[] =>
+/** Commands that stop what still runs of a unit whose file is gone, unless another of its name takes its place. */
+export const stopGoneUnitCommands = (name: string): ControlCommand[] =>
   [`${name}.timer`, `${name}.service`]
     .filter((unit) => !isForeignUnit(unit))
     .map((unit) => optionalCommand('systemctl', 'stop', unit))
@@ -203,14 +206,14 @@ async function existingLinks(units: readonly string[], root: string, folder: str
 const isActive = async (unit: string): Promise<boolean> =>
   runsSystemd() && (await runCommand(['systemctl', 'is-active', unit])).code === 0
 
-/** Makes systemd forget a unit whose file is gone, also one that it generated from a script. */
-export function forgetUnit(name: string): ControlCommand[] {
+/** Commands that make systemd forget a unit whose file is gone, also one that it generated from a script. */
+export function forgetUnitCommands(name: string): ControlCommand[] {
   if (!runsSystemd()) return []
-  return [...daemonReload(), optionalCommand('systemctl', 'reset-failed', `${name}.service`)]
+  return [...daemonReloadCommands(), optionalCommand('systemctl', 'reset-failed', `${name}.service`)]
 }
 
-/** Removes the cache by `rm`, which cannot be misled by links: the folder belongs to the account of the service. */
-const removeCache = (name: string): ControlCommand[] => [
+/** Commands that remove the cache. `rm` cannot be misled by links: the folder belongs to the account of the service. */
+const removeCacheCommands = (name: string): ControlCommand[] => [
   optionalCommand('rm', '-rf', '--one-file-system', `${CACHE_FOLDER}/${name}`),
   // Unless another service has one.
   optionalCommand('rmdir', CACHE_FOLDER),

@@ -30,13 +30,13 @@ export const upstart: InitSystem = {
   // upstart writes the log itself.
   launcher: { logs: false, locks: false },
 
-  reloadAndEnable: readJobs,
-  control: (name, action) =>
+  reloadCommands,
+  controlCommands: (name, action) =>
     // `restart` fails for a job that does not run.
     action === 'restart' ? [optionalCommand('stop', name), command('start', name)] : [command(action, name)],
   hasFailed: async (name) => runsUpstart() && (await jobState(name)).state === 'restarting',
-  stop: (name) => (runsUpstart() ? [optionalCommand('stop', name)] : []),
-  forget: readJobs,
+  stopCommands: (name) => (runsUpstart() ? [optionalCommand('stop', name)] : []),
+  forgetCommands: reloadCommands,
   state: async (name) => ({
     ...(runsUpstart() ? await jobState(name) : { state: 'unknown' }),
     startsAtBoot: true,
@@ -48,7 +48,7 @@ export const quoteUpstartString = (text: string): string => `"${text.replace(/["
 
 const runsUpstart = (): boolean => !runsSystemd() && existsSync('/sbin/initctl') && existsSync('/etc/init')
 
-function readJobs() {
+function reloadCommands() {
   return runsUpstart() ? [command('initctl', 'reload-configuration')] : []
 }
 

@@ -22,11 +22,11 @@ export const runit: InitSystem = {
   render: ({ name, description }) => ({ description, launcher: launcherFile(name) }),
   launcher: { logs: true, locks: false },
 
-  reloadAndEnable: (name, { enable }) =>
+  reloadCommands: (name, { enable }) =>
     enable ? [command('ln', '-sfn', `/etc/sv/${name}`, `/etc/service/${name}`)] : [],
-  control: (name, action) => [command('sv', action, name)],
-  stop: (name) => (runsRunit() ? [optionalCommand('sv', 'stop', name)] : []),
-  forget: () => [],
+  controlCommands: (name, action) => [command('sv', action, name)],
+  stopCommands: (name) => (runsRunit() ? [optionalCommand('sv', 'stop', name)] : []),
+  forgetCommands: () => [],
   async state(name) {
     const { code } = await runCommand(['sv', 'check', name], { timeoutMs: 20_000 })
     return { state: code === 0 ? 'active' : 'unknown', startsAtBoot: existsSync(`/etc/service/${name}`) }
