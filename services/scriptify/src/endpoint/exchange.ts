@@ -3,9 +3,9 @@ import https from 'node:https'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { CliError, EXIT } from '../io/cli-error.ts'
-import { describeFault } from './describe-fault.ts'
 import type { EndpointRequest } from './parse-request.ts'
 import { isRedirect, redirected } from './redirect.ts'
+import { toCliError } from './to-cli-error.ts'
 
 export interface ExchangeOptions {
   /** The number of redirects to follow; undefined returns a redirect like any other response. */
@@ -31,7 +31,7 @@ export async function exchange(first: EndpointRequest, options: ExchangeOptions)
   for (let redirects = 0; ; redirects++) {
     const { origin } = request.url
     const explain = (error: unknown): never => {
-      throw describeFault(error, { origin, hasTimedOut: signal.aborted, timeoutMs: options.timeoutMs })
+      throw toCliError(error, { origin, hasTimedOut: signal.aborted, timeoutMs: options.timeoutMs })
     }
     const { response, close } = await send(request, { signal, proxyEnv: options.proxyEnv }).catch(explain)
     options.onResponse(response)

@@ -28,8 +28,11 @@ const REASONS: [code: RegExp, reason: string][] = [
   [/^(EPROTO|ERR_SSL_|ERR_TLS_)/, 'the TLS handshake failed'],
 ]
 
-/** Turns a failed exchange into one line. The message of the error may contain what was sent, so it is not used. */
-export function describeFault(error: unknown, { origin, hasTimedOut, timeoutMs }: FailedExchange): unknown {
+/**
+ * Turns the error of a failed exchange into one of a line; returns a bug in scriptify as it is. The message of the error may
+ * contain what was sent, so it is not used.
+ */
+export function toCliError(error: unknown, { origin, hasTimedOut, timeoutMs }: FailedExchange): unknown {
   if (error instanceof CliError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
   if (hasTimedOut || code === 'ETIMEDOUT')
