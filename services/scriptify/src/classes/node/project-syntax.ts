@@ -74,7 +74,7 @@ function findTsx(rootdir: string): string | undefined {
 }
 
 const loadTranslated: LoadHookSync = (url, context, load) => {
-  const loaded = loadUnlessUnsupported(url, context, load)
+  const loaded = loadOrRead(url, context, load)
   const [, format] = /^(commonjs|module)-typescript$/.exec(loaded.format ?? '') ?? []
   if (format === undefined) return loaded
   untranslated.add(url)
@@ -85,8 +85,11 @@ const loadTranslated: LoadHookSync = (url, context, load) => {
   return { ...loaded, format, source: stripTypeScriptTypes(source, options) }
 }
 
-/** Loads what Node refuses: without "type" in package.json it strips the types to tell the format, and throws for other syntax. */
-const loadUnlessUnsupported: LoadHookSync = (url, context, load) => {
+/**
+ * Loads a module, or reads the one that Node refuses: without "type" in package.json it strips the types to tell the format,
+ * and throws for other syntax.
+ */
+const loadOrRead: LoadHookSync = (url, context, load) => {
   try {
     return load(url, context)
   } catch (error) {
