@@ -84,10 +84,10 @@ function absence(): string | undefined {
  */
 const runsCron = (): boolean =>
   !existsSync('/proc/1/comm') ||
-  globSync('/proc/[0-9]*/comm').some((file) => /^(?:cron|crond|busybox)$/.test(firstLine(file))) ||
+  globSync('/proc/[0-9]*/comm').some((file) => /^(?:cron|crond|busybox)$/.test(textOf(file))) ||
   (runsSystemd() && globSync('/{usr/,}lib/systemd/system-generators/*cron*').length > 0)
 
-function firstLine(file: string): string {
+function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8').trim()
   } catch {
