@@ -5,8 +5,8 @@ export interface ServiceDefinition {
   readonly description: string
   /** The words to execute, first the absolute path of a program. */
   readonly command: readonly [string, ...string[]]
-  /** The files that the command needs, and options of its program. */
-  readonly files: readonly string[]
+  /** The words that may be paths of files that the command needs: the others are options of its program. */
+  readonly possiblePaths: readonly string[]
   /** Whether the command calls its method repeatedly until it is stopped. */
   readonly daemon: boolean
   /** The absolute path of the working directory. */

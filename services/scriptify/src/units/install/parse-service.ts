@@ -27,7 +27,7 @@ export interface ServiceRequest {
   readonly hide?: string | undefined
 }
 
-export type ParsedService = Omit<ServiceDefinition, 'command' | 'files' | 'rootdir'> & {
+export type ParsedService = Omit<ServiceDefinition, 'command' | 'possiblePaths' | 'rootdir'> & {
   /** Seconds between two calls; undefined for a single call. */
   readonly interval: number | undefined
 }

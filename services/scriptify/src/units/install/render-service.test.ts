@@ -17,7 +17,7 @@ const aService = (changes: Partial<ServiceDefinition> = {}): ServiceDefinition =
   name: 'importer',
   description: 'Importa "tudo": 100 % é $seu \\o/',
   command: ['/usr/bin/php8.4', '/srv/call.php', '', "it's", 'two\nlines', '100 % $HOME `id` "x" \\'],
-  files: [],
+  possiblePaths: [],
   daemon: true,
   rootdir: "/srv/it's 100 %",
   user: undefined,

@@ -21,8 +21,8 @@ interface CallContext {
 interface ServiceCommand {
   readonly command: CommandWords
   readonly rootdir: string
-  /** The files that it needs. */
-  readonly files: readonly string[]
+  /** The words that may be paths of files that it needs: the others are options of its program. */
+  readonly possiblePaths: readonly string[]
 }
 
 /**
@@ -85,8 +85,8 @@ async function commandOn(
   const command = host ? wordsFor(words, call.reference.runtime, host) : words
   const { rootdir, bootstrap, reference, args } = seen
   // The options of the call are the last word before its arguments.
-  const files = [...command.slice(0, -1 - args.length), bootstrap, reference.module]
-  return { rootdir, command, files: files.filter((file) => file !== undefined) }
+  const possiblePaths = [...command.slice(0, -1 - args.length), bootstrap, reference.module]
+  return { rootdir, command, possiblePaths: possiblePaths.filter((path) => path !== undefined) }
 }
 
 /** Loads the project's code, so it runs with the rights and the environment of the service instead of root's. */

@@ -104,7 +104,7 @@ describe('a crontab', () => {
         ...given,
         rootdir: `/srv/${rootdir}`,
         command: ['/usr/bin/node', argument],
-        files: [],
+        possiblePaths: [],
       }),
     )
 

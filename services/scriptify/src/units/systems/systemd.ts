@@ -259,7 +259,7 @@ function isReadOnly(folder: string): boolean {
 }
 
 async function check(service: ServiceDefinition): Promise<void> {
-  const { command, environment, files, rootdir, privateTmp, schedule } = service
+  const { command, environment, possiblePaths, rootdir, privateTmp, schedule } = service
   const dropped = Object.keys(environment).find((name) => hasNoncharacter(environment[name] ?? ''))
   if (dropped !== undefined) {
     throw new CliError(
@@ -277,7 +277,7 @@ async function check(service: ServiceDefinition): Promise<void> {
       EXIT.usage,
     )
   }
-  const hidden = privateTmp && [rootdir, ...files].find((path) => /^\/(var\/)?tmp(\/|$)/.test(path))
+  const hidden = privateTmp && [rootdir, ...possiblePaths].find((path) => /^\/(var\/)?tmp(\/|$)/.test(path))
   if (hidden) {
     throw new CliError(
       `A service with its own /tmp cannot see ${hidden}: move it, or add --no-private-tmp`,
