@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import type { InitSystem } from '../init-system.ts'
-import { dropChanged, type KeptOptions, type ServiceOptions } from './kept-options.ts'
+import { dropChanged, type InstallationRecord, type ServiceOptions } from './kept-options.ts'
 import type { ServiceRequest } from './parse-service.ts'
 
 /** What is to be installed, and where. */
@@ -38,7 +38,7 @@ export interface GivenRequest
 }
 
 /** Takes what is not given from the installed service, else the defaults; throws exit code 2 without a method. */
-export function completeRequest(given: GivenRequest, kept: KeptOptions | undefined): InstallRequest {
+export function completeRequest(given: GivenRequest, kept: InstallationRecord | undefined): InstallRequest {
   const { name, system, env, enable, start, hide, check, dryRun, force, root, ...options } = given
   const earlier = dropChanged(kept?.options ?? {}, options)
   const merged = { ...earlier, ...options, settings: { ...earlier.settings, ...options.settings } }

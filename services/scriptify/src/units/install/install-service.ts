@@ -13,7 +13,7 @@ import {
   reportInstallation,
 } from './describe-installation.ts'
 import { completeRequest, type GivenRequest, type InstallRequest } from './install-request.ts'
-import { dropChanged, type KeptOptions, readRecord, type ServiceOptions } from './kept-options.ts'
+import { dropChanged, type InstallationRecord, readRecord, type ServiceOptions } from './kept-options.ts'
 import { findKeptVariables } from './kept-variables.ts'
 import { parseService } from './parse-service.ts'
 import { type Installation, putInPlace } from './put-in-place.ts'
@@ -109,7 +109,7 @@ async function prepare(
 function findRecord(
   { name, system, user }: GivenRequest,
   { units, environment }: FoundService,
-): KeptOptions | undefined {
+): InstallationRecord | undefined {
   const record = readRecord(environment?.text ?? '')
   const isInstalled = units.some((unit) => unit.system === system && unit.owner === 'own')
   if (record !== undefined || !isInstalled || user !== undefined) return record

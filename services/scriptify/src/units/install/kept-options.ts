@@ -27,7 +27,7 @@ export interface ServiceOptions {
 }
 
 /** What the installation of a service has recorded. */
-export interface KeptOptions {
+export interface InstallationRecord {
   readonly options: ServiceOptions
   /** A digest of each file by its path, which tells whether somebody has edited it. */
   readonly digests: Readonly<Record<string, string>>
@@ -45,11 +45,11 @@ export function formatRecord(
 }
 
 /** Reads that line; undefined for a service of an earlier version, or where somebody has changed it. */
-export function readRecord(text: string): KeptOptions | undefined {
+export function readRecord(text: string): InstallationRecord | undefined {
   const [, json = ''] = text.split('\n', 3).flatMap((line) => RECORD.exec(line) ?? [])
   try {
     const record: unknown = JSON.parse(json)
-    return isKeptOptions(record) ? record : undefined
+    return isInstallationRecord(record) ? record : undefined
   } catch {
     return undefined
   }
@@ -58,13 +58,13 @@ export function readRecord(text: string): KeptOptions | undefined {
 /** Whether a line is the one that keeps what a service was installed with. */
 export const isRecordLine = (line: string): boolean => RECORD.test(line)
 
-const isKeptOptions = (value: unknown): value is KeptOptions =>
+const isInstallationRecord = (value: unknown): value is InstallationRecord =>
   isRecord(value) && isRecord(value.options) && isRecord(value.digests)
 
 /** The paths of those files below `root` that somebody has edited since their installation. */
 export const findEdited = (
   files: readonly Pick<FoundFile, 'path' | 'text'>[],
-  { digests }: Pick<KeptOptions, 'digests'>,
+  { digests }: Pick<InstallationRecord, 'digests'>,
   root: string,
 ): string[] =>
   Object.entries(digests)

@@ -7,7 +7,7 @@ import { ownFolders, unitFile } from '../paths.ts'
 import { type FileOperations, type Replacement, removeLeftovers, replaceFiles } from '../replace-files.ts'
 import { controlAll, optionalCommand } from '../run-command.ts'
 import type { InstallRequest } from './install-request.ts'
-import type { KeptOptions, ServiceOptions } from './kept-options.ts'
+import type { InstallationRecord, ServiceOptions } from './kept-options.ts'
 import type { KeptVariables } from './kept-variables.ts'
 import type { ServiceFile } from './render-service.ts'
 
@@ -20,7 +20,7 @@ export interface Installation {
   /** What the replaced service was installed with, and is not given again. */
   readonly keptOptions: ServiceOptions
   /** The digests of the replaced files, as they were installed. */
-  readonly digests: KeptOptions['digests']
+  readonly digests: InstallationRecord['digests']
 }
 
 /** Writes the files and announces the service; throws exit code 1 when either fails, and then reverts both. */
