@@ -13,7 +13,7 @@ final class ClosestName
     private const MAX_CLASSES = 5000;
 
     /** @param list<string> $candidates */
-    public static function question(string $word, array $candidates): string
+    public static function didYouMean(string $word, array $candidates): string
     {
         $closest = self::closest($word, $candidates);
         return $closest === null ? '' : " (did you mean {$closest}?)";
@@ -34,7 +34,7 @@ final class ClosestName
         return $closest;
     }
 
-    public static function questionOfClass(string $class): string
+    public static function didYouMeanClass(string $class): string
     {
         $classes = self::composerClasses();
         foreach (str_contains($class, '\\') ? [] : $classes as $candidate) {
@@ -42,7 +42,7 @@ final class ClosestName
                 return " (did you mean {$candidate}? Quote it: the shell removes backslashes)";
             }
         }
-        return self::question($class, $classes) ?: self::questionOfShortName($class, $classes);
+        return self::didYouMean($class, $classes) ?: self::didYouMeanShortName($class, $classes);
     }
 
     /**
@@ -50,7 +50,7 @@ final class ClosestName
      *
      * @param list<string> $classes
      */
-    private static function questionOfShortName(string $class, array $classes): string
+    private static function didYouMeanShortName(string $class, array $classes): string
     {
         if (str_contains($class, '\\')) {
             return '';

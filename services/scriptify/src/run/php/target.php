@@ -24,7 +24,7 @@ final class Target
         }
         if (!$reflection->hasMethod($method)) {
             $names = array_map(static fn (\ReflectionMethod $one): string => $one->getName(), self::methodsOf($class));
-            throw new CliError("The class {$name} has no method {$method}" . ClosestName::question($method, $names), CliError::NOT_FOUND);
+            throw new CliError("The class {$name} has no method {$method}" . ClosestName::didYouMean($method, $names), CliError::NOT_FOUND);
         }
         $found = $reflection->getMethod($method);
         if (!$found->isPublic()) {
@@ -48,7 +48,7 @@ final class Target
         if (class_exists($class) || enum_exists($class) || interface_exists($class) || trait_exists($class)) {
             return new \ReflectionClass($class);
         }
-        throw new CliError("Class {$class} does not exist" . ClosestName::questionOfClass($class), CliError::NOT_FOUND);
+        throw new CliError("Class {$class} does not exist" . ClosestName::didYouMeanClass($class), CliError::NOT_FOUND);
     }
 
     /** Throws a CliError for a method that could not be called with this many arguments; constructs nothing. */
