@@ -4,7 +4,7 @@
 
 declare(strict_types=1);
 
-foreach (['cli-error', 'closest-name', 'caller-options', 'exit-watcher', 'target', 'docs', 'argument', 'daemon', 'task'] as $_) {
+foreach (['cli-error', 'error-text', 'closest-name', 'caller-options', 'exit-watcher', 'target', 'docs', 'argument', 'daemon', 'task'] as $_) {
     require __DIR__ . "/{$_}.php";
 }
 unset($_);
