@@ -192,8 +192,8 @@ describe.skipIf(!(await hasDocker()))('typed php', () => {
   it('goes on exactly where the engine misses something', async () => {
     const folder = `${ROOT}/services/scriptify/src/terminal/php`
     const inputs = Buffer.from(JSON.stringify([...PHP.incomplete, ...PHP.complete])).toString('base64')
-    const program = `foreach (['tokens', 'statements', 'input'] as $file) { require "${folder}/$file.php"; } foreach (json_decode(base64_decode("${inputs}")) as $code) {
-      echo json_encode([$code, Latchkey\\Scriptify\\Terminal\\Input::isIncomplete($code)], JSON_UNESCAPED_SLASHES), "\\n"; }`
+    const program = `foreach (['tokens', 'statements', 'completeness'] as $file) { require "${folder}/$file.php"; } foreach (json_decode(base64_decode("${inputs}")) as $code) {
+      echo json_encode([$code, Latchkey\\Scriptify\\Terminal\\Completeness::isIncomplete($code)], JSON_UNESCAPED_SLASHES), "\\n"; }`
     const { output } = await machine.exec(['php', '-r', program])
     const answers = output
       .trim()

@@ -10,7 +10,7 @@ if (PHP_VERSION_ID < 80300) {
     exit(255);
 }
 
-foreach (['code-stream', 'channel', 'backup', 'failure', 'renderer', 'imports', 'tokens', 'statements', 'result', 'input', 'fatal-check', 'snapshot', 'connections', 'completion', 'listing', 'worker'] as $_) {
+foreach (['code-stream', 'channel', 'backup', 'failure', 'renderer', 'imports', 'tokens', 'statements', 'last-expression', 'completeness', 'fatal-check', 'snapshot', 'connections', 'completion', 'listing', 'worker'] as $_) {
     require __DIR__ . "/{$_}.php";
 }
 unset($_);
@@ -21,8 +21,8 @@ $argc = 1;
 
 while (\Latchkey\Scriptify\Terminal\Worker::next()) {
     try {
-        \Latchkey\Scriptify\Terminal\Worker::finish(include \Latchkey\Scriptify\Terminal\CodeStream::NAME);
+        \Latchkey\Scriptify\Terminal\Worker::reportValue(include \Latchkey\Scriptify\Terminal\CodeStream::NAME);
     } catch (\Throwable $_e) {
-        \Latchkey\Scriptify\Terminal\Worker::fail($_e);
+        \Latchkey\Scriptify\Terminal\Worker::reportFailure($_e);
     }
 }

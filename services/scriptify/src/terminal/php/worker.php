@@ -48,7 +48,7 @@ final class Worker
         self::$forks = $mayFork && function_exists('pcntl_fork') && function_exists('posix_kill');
         self::$terminal = self::$forks ? posix_getppid() : 0;
         self::watchInterrupts();
-        register_shutdown_function(self::die(...));
+        register_shutdown_function(self::atShutdown(...));
         set_error_handler(self::warn(...));
     }
 
@@ -81,7 +81,7 @@ final class Worker
     }
 
     /** Reports the value of the evaluated code. */
-    public static function finish(mixed $value): void
+    public static function reportValue(mixed $value): void
     {
         self::settle();
         if (self::$request['type'] === 'start') {
@@ -96,7 +96,7 @@ final class Worker
     }
 
     /** Reports an exception of the evaluated code. */
-    public static function fail(\Throwable $error): void
+    public static function reportFailure(\Throwable $error): void
     {
         self::settle();
         $wasInterrupt = $error instanceof Interrupted;
@@ -144,7 +144,7 @@ final class Worker
             return false;
         }
         self::reply(match ($request['type']) {
-            'check' => ['type' => 'checked', 'incomplete' => Input::isIncomplete($code)],
+            'check' => ['type' => 'checked', 'incomplete' => Completeness::isIncomplete($code)],
             'split' => ['type' => 'split', 'statements' => Statements::split(Tokens::asFile($code))],
             'complete' => ['type' => 'completions'] + Completion::of((string) $request['line'], self::$imports),
             'list' => ['type' => 'listed', 'text' => Listing::variables(self::userVariables(), self::$libraries)],
@@ -157,7 +157,7 @@ final class Worker
     private static function prepare(string $code, int $line): bool
     {
         $code = Tokens::withoutOpenTag($code);
-        $error = Input::isIncomplete($code) ? 'ParseError: unexpected end of input' : FatalCheck::of($code);
+        $error = Completeness::isIncomplete($code) ? 'ParseError: unexpected end of input' : FatalCheck::of($code);
         if ($error !== null) {
             self::reply(['type' => 'done', 'ok' => false, 'error' => $error]);
             return false;
@@ -169,7 +169,7 @@ final class Worker
         if (self::$isScript) {
             $code = Tokens::replaceExits($code, '\\' . self::class . '::exit');
         }
-        ['code' => $code, 'shows' => self::$shows] = Result::withReturn($code);
+        ['code' => $code, 'shows' => self::$shows] = LastExpression::withReturn($code);
         CodeStream::hold(str_repeat("\n", max(0, $line - 1)) . self::$imports->prefix() . $code);
         self::$isEvaluating = true;
         return true;
@@ -287,7 +287,7 @@ final class Worker
         self::protect();
     }
 
-    private static function die(): void
+    private static function atShutdown(): void
     {
         if (self::$isEnding) {
             return;

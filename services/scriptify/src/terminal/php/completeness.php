@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Latchkey\Scriptify\Terminal;
 
 /** Whether typed text is a whole statement. */
-final class Input
+final class Completeness
 {
     /** Tells whether the statement needs more lines. */
     public static function isIncomplete(string $code): bool

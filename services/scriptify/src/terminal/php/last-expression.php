@@ -5,7 +5,7 @@ declare(strict_types=1);
 namespace Latchkey\Scriptify\Terminal;
 
 /** The value of typed text: its last expression. */
-final class Result
+final class LastExpression
 {
     private const ASSIGNMENTS = [
         '=', T_PLUS_EQUAL, T_MINUS_EQUAL, T_MUL_EQUAL, T_POW_EQUAL, T_DIV_EQUAL, T_CONCAT_EQUAL, T_MOD_EQUAL,
