@@ -93,14 +93,14 @@ export function startLoad(api: string): Load {
       const { status, json } = await send('login', ['POST', '/login'], {
         body: { username: account.email, password },
       })
-      if (status === 200) find(account, 'passwords', password)
+      if (status === 200) reconcile(account, 'passwords', password)
       if (status !== 401) return json.token
     }
     throw new Error(`${account.email} has none of its passwords`)
   }
 
   /** Tells what is lost where `account` has `value`: what was acknowledged after that. */
-  function find({ email, ...changes }: Account, kind: 'names' | 'passwords', value: string): void {
+  function reconcile({ email, ...changes }: Account, kind: 'names' | 'passwords', value: string): void {
     const at = changes[kind].findLastIndex((each) => each.value === value)
     for (const { at: acknowledgedAt } of changes[kind].splice(at + 1))
       if (acknowledgedAt !== undefined) lost.push({ what: `${kind} of ${email}`, at: acknowledgedAt })
@@ -152,11 +152,11 @@ export function startLoad(api: string): Load {
       await wait(PAUSE_MS)
       const old = [...ended].filter(([, at]) => Date.now() - at > REMEMBERED_MS)
       const some = old.at(Math.floor(Math.random() * old.length))
-      if (some) await refuse(...some)
+      if (some) await expectRefused(...some)
     }
   }
 
-  async function refuse(token: string, at: number): Promise<void> {
+  async function expectRefused(token: string, at: number): Promise<void> {
     const { status } = await send('ping', ['GET', '/sampleprotected/ping'], { token })
     if (status === 200 && ended.delete(token)) lost.push({ what: 'a log-out', at })
   }
@@ -164,7 +164,7 @@ export function startLoad(api: string): Load {
   async function check(account: Account): Promise<void> {
     const token = await logIn(account)
     const { json } = await send('ping', ['GET', '/profile'], token ? { token } : {})
-    find(account, 'names', json.name ?? '')
+    reconcile(account, 'names', json.name ?? '')
   }
 
   const accounts = Array.from({ length: ACTORS }, (_, index): Account => {
@@ -184,7 +184,7 @@ export function startLoad(api: string): Load {
       await stop()
       await wait(REMEMBERED_MS)
       await Promise.all(accounts.map(check))
-      for (const [token, at] of ended) await refuse(token, at)
+      for (const [token, at] of ended) await expectRefused(token, at)
     },
   }
 }
