@@ -12,7 +12,7 @@ import {
 import { generateSecret } from '@latchkey/shared/secrets/secret.ts'
 import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import { databaseUrl, type Engine, generateLogin, OWNERS, queueUrl } from './deployed-secrets.ts'
-import { keptSecrets, readFileOrNone, writeFileWhole } from './kept-secrets.ts'
+import { createKeptSecrets, readFileOrNone, writeFileWhole } from './kept-secrets.ts'
 
 /*
  * The one-shot service of docker-compose.yml that generates the secrets of the services; the one before it generates the
@@ -67,7 +67,7 @@ if (!environment) throw new Error('APP_ENV is missing')
 const engine = process.env.DATABASE_ENGINE
 if (engine !== 'postgres' && engine !== 'mysql') throw new Error('DATABASE_ENGINE must be postgres or mysql')
 
-const kept = keptSecrets(`${ROOT}/kept`)
+const kept = createKeptSecrets(`${ROOT}/kept`)
 await requireSameEnvironment(environment)
 if (!options['change-database']) await requireSameDatabase(engine)
 await kept.write(ENVIRONMENT, environment)

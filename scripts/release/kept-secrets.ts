@@ -8,7 +8,7 @@ const previous = (name: string) => `previous_${name}`
  * Secrets in a folder, one file each. One that is being replaced has a next or a previous one: `introduce` makes the next one
  * known, `switchTo` puts it into use, and `forget` ends the previous one. A killed step can be repeated.
  */
-export function keptSecrets(folder: string) {
+export function createKeptSecrets(folder: string) {
   const pathOf = (name: string) => join(folder, name)
   const find = (name: string) => readFileOrNone(pathOf(name))
   const write = (name: string, text: string) => writeFileWhole(pathOf(name), text)
