@@ -6,7 +6,7 @@ import { GenericContainer, Wait } from 'testcontainers'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { readSnippets } from '../../scripts/docs/snippets.ts'
 import { builtScriptifyImage, sharedServer } from './servers/shared-server.ts'
-import { addressOf, startServiceProcess } from './support/auth-api-process.ts'
+import { addressOf, startAuthApiProcess } from './support/auth-api-process.ts'
 import { type Engine, isPostgres } from './support/engine.ts'
 import { docker, ROOT } from './support/images.ts'
 import { olderSchema } from './support/older-schemas.ts'
@@ -264,7 +264,7 @@ async function startPhp(engine: Engine, settings: Record<string, string>) {
 }
 
 async function startLatchkey(settings: Record<string, string>) {
-  const api = startServiceProcess(settings)
+  const api = startAuthApiProcess(settings)
   const address = await addressOf(api)
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
   return {

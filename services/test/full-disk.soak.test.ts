@@ -2,7 +2,7 @@ import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { RedisContainer } from '@testcontainers/redis'
 import { describe, expect, it } from 'vitest'
-import { addressOf, startServiceProcess } from './support/auth-api-process.ts'
+import { addressOf, startAuthApiProcess } from './support/auth-api-process.ts'
 import { docker } from './support/images.ts'
 import { postgresContainer } from './support/postgres-container.ts'
 
@@ -19,7 +19,7 @@ describe('a database whose disk is full', () => {
     await using redis = await new RedisContainer('redis:8').start()
     const url = postgres.getConnectionUri()
     await withDatabase(url, (db) => createMigrator(db).up())
-    await using service = startServiceProcess({
+    await using service = startAuthApiProcess({
       DATABASE_URL: url,
       QUEUE_URL: redis.getConnectionUrl(),
       RATE_LIMIT_RESET: '0',

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aUser, PASSWORD } from '../auth-api/test/support/start-app.ts'
 import { migrate } from './servers/migrated-template.ts'
 import { hasDocker } from './servers/shared-server.ts'
-import { addressOf, type Service, startServiceProcess } from './support/auth-api-process.ts'
+import { addressOf, type Service, startAuthApiProcess } from './support/auth-api-process.ts'
 import { CLUSTERS, type ClusterNode, type MysqlCluster, startCluster } from './support/mysql-clusters.ts'
 import { serviceUrl } from './support/test-database.ts'
 import { waitFor } from './support/wait-for.ts'
@@ -87,7 +87,7 @@ describe.skipIf(!hasDocker()).each(CLUSTERS)('two replicas on two nodes of %s', 
     }
     replicas = nodes
       .slice(0, 2)
-      .map(({ url }) => startServiceProcess({ ...settings, DATABASE_URL: serviceUrl({ url }, 'auth-api') }))
+      .map(({ url }) => startAuthApiProcess({ ...settings, DATABASE_URL: serviceUrl({ url }, 'auth-api') }))
     origins = await Promise.all(replicas.map(addressOf))
   })
 

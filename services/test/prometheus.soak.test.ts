@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { readAlerts, readRules } from '../../monitoring/rules.ts'
 import { PASSWORD, type TestUser } from '../auth-api/test/support/start-app.ts'
-import { addressOf, type Service, startServiceProcess } from './support/auth-api-process.ts'
+import { addressOf, type Service, startAuthApiProcess } from './support/auth-api-process.ts'
 import { findFreePort } from './support/free-port.ts'
 import { docker, ROOT } from './support/images.ts'
 import { isInstalled } from './support/installed-program.ts'
@@ -70,7 +70,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
       },
     })
     const { databaseUrl, queueUrl } = services.servers
-    second = startServiceProcess({
+    second = startAuthApiProcess({
       DATABASE_URL: databaseUrl,
       QUEUE_URL: queueUrl,
       METRICS_PORT: String(ports.second),
@@ -326,7 +326,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
       alerts: ['LatchkeyClockSkew'],
       cause: async () => {
         const { databaseUrl, queueUrl } = services.servers
-        const ahead = startServiceProcess(
+        const ahead = startAuthApiProcess(
           { DATABASE_URL: databaseUrl, QUEUE_URL: queueUrl, JWT_SECRET: jwtSecret },
           ['--import', 'data:text/javascript,const{now}=Date;Date.now=()=>now()+10000'],
         )
@@ -369,7 +369,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
         const { databaseUrl, queueUrl } = services.servers
         const servers = { DATABASE_URL: databaseUrl, QUEUE_URL: queueUrl }
         const port = await findFreePort()
-        const api = startServiceProcess({ ...servers, ...leak(410), METRICS_PORT: String(port) })
+        const api = startAuthApiProcess({ ...servers, ...leak(410), METRICS_PORT: String(port) })
         // What the kernel does with a process that has used its share of the CPU.
         const throttle = startLoad(1, async () => {
           api.process.kill('SIGSTOP')

@@ -4,7 +4,7 @@ import type { Database } from '@latchkey/shared/database/database.ts'
 import { describe, expect, it } from 'vitest'
 import { PASSWORD } from '../auth-api/test/support/start-app.ts'
 import { hasDocker } from './servers/shared-server.ts'
-import { addressOf, startServiceProcess } from './support/auth-api-process.ts'
+import { addressOf, startAuthApiProcess } from './support/auth-api-process.ts'
 import type { Mailbox } from './support/mailbox.ts'
 import { type RedisServers, startRedisServers } from './support/redis-servers.ts'
 import { repeat } from './support/repeat.ts'
@@ -41,7 +41,7 @@ describe.skipIf(!hasDocker()).each([
     }
     const limits = { RATE_LIMIT_LOGIN: String(FAILED_LOGINS), TRUST_PROXY: 'loopback' }
     await using flow = await startServices('PostgreSQL only', { both, api: limits })
-    await using second = startServiceProcess({
+    await using second = startAuthApiProcess({
       ...both,
       ...limits,
       DATABASE_URL: serviceUrl({ url: flow.servers.databaseUrl }, 'auth-api'),

@@ -5,7 +5,7 @@ import { SMTPServer } from 'smtp-server'
 import { GenericContainer, Wait } from 'testcontainers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readSnippets } from '../../scripts/docs/snippets.ts'
-import { addressOf, serviceEnvironment, startServiceProcess } from './support/auth-api-process.ts'
+import { addressOf, serviceEnvironment, startAuthApiProcess } from './support/auth-api-process.ts'
 import { type Authority, anAuthority } from './support/certificate-authority.ts'
 import { ROOT, run } from './support/images.ts'
 import { startRedisServers } from './support/redis-servers.ts'
@@ -112,7 +112,7 @@ describe.each([
     }
     const trusting = { ...settings, NODE_EXTRA_CA_CERTS: authority.path }
     await run(process.execPath, [join(ROOT, 'scripts/release/migrate.ts'), 'up'], { env: trusting })
-    await using api = startServiceProcess(trusting)
+    await using api = startAuthApiProcess(trusting)
     const origin = await addressOf(api)
     await using worker = await startWorkerProcess(trusting)
     const response = await fetch(`${origin}/signup`, {

@@ -10,7 +10,7 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import { readSnippets } from '../../../scripts/docs/snippets.ts'
-import { addressOf, startServiceProcess } from '../../test/support/auth-api-process.ts'
+import { addressOf, startAuthApiProcess } from '../../test/support/auth-api-process.ts'
 import { isPostgres } from '../../test/support/engine.ts'
 import { createEmptyDatabase } from '../../test/support/test-database.ts'
 import { linkPackages } from './support/link-packages.ts'
@@ -113,7 +113,7 @@ const Notes = z.object({ notes: z.array(z.object({ text: z.string() })) })
 
 /** Starts the auth-api of `root`, posts notes as a user, and returns the texts of those that are stored. */
 async function addNotes(root: string, environment: Record<string, string>, email: string, texts: string[]) {
-  await using api = startServiceProcess(environment, [], join(root, 'services/auth-api/src/main.ts'))
+  await using api = startAuthApiProcess(environment, [], join(root, 'services/auth-api/src/main.ts'))
   const address = await addressOf(api)
   const post = (path: string, body: object, headers = {}) => {
     const type = { 'content-type': 'application/json' }

@@ -8,7 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addressOf, type Service, startServiceProcess } from '../../test/support/auth-api-process.ts'
+import { addressOf, type Service, startAuthApiProcess } from '../../test/support/auth-api-process.ts'
 import { queueUrl } from '../../test/support/engine.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { aUser } from './support/start-app.ts'
@@ -30,7 +30,7 @@ let service: Service
 let origin: URL
 beforeAll(async () => {
   database = await createTestDatabase()
-  service = startServiceProcess(
+  service = startAuthApiProcess(
     {
       DATABASE_URL: database.url,
       QUEUE_URL: await queueUrl(),

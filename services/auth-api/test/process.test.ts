@@ -7,7 +7,7 @@ import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { withAdminContext } from '../../../admin/admin-context.ts'
-import { addressOf, type Service, startServiceProcess } from '../../test/support/auth-api-process.ts'
+import { addressOf, type Service, startAuthApiProcess } from '../../test/support/auth-api-process.ts'
 import { isPostgres, queueUrl } from '../../test/support/engine.ts'
 import { olderSchema } from '../../test/support/older-schemas.ts'
 import {
@@ -38,7 +38,7 @@ afterAll(async () => {
 
 /** auth-api on the tests' database, with a single thread to start. */
 const startService = (settings: Record<string, string> = {}): Service =>
-  startServiceProcess({ DATABASE_URL: database.url, QUEUE_URL: queue, HASH_CONCURRENCY: '1', ...settings })
+  startAuthApiProcess({ DATABASE_URL: database.url, QUEUE_URL: queue, HASH_CONCURRENCY: '1', ...settings })
 
 const logInAt = (url: string) =>
   fetch(`${url}/login`, {

@@ -4,7 +4,7 @@ import { generatePrivateKey } from '@latchkey/shared/secrets/private-key.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { createRemoteJWKSet, customFetch, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { addressOf, type Service, startServiceProcess } from '../../test/support/auth-api-process.ts'
+import { addressOf, type Service, startAuthApiProcess } from '../../test/support/auth-api-process.ts'
 import { queueUrl } from '../../test/support/engine.ts'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { aUser, bearer, PASSWORD, type TestUser } from './support/start-app.ts'
@@ -50,7 +50,7 @@ async function startReplicas(first: Record<string, string>) {
   const ready: { address: string; service: Service }[] = []
   async function start(settings: Record<string, string>) {
     const service = stack.use(
-      startServiceProcess({
+      startAuthApiProcess({
         DATABASE_URL: database.url,
         QUEUE_URL: queue,
         HASH_CONCURRENCY: '1',

@@ -12,7 +12,7 @@ export interface Service extends AsyncDisposable {
 }
 
 /** auth-api as it runs in production: its own process, settings from the environment. */
-export function startServiceProcess(
+export function startAuthApiProcess(
   settings: Record<string, string>,
   nodeOptions: readonly string[] = [],
   main: string = MAIN,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { expect } from 'vitest'
 import { aUser, PASSWORD, type TestUser } from '../../auth-api/test/support/start-app.ts'
-import { addressOf, type Service, startServiceProcess } from './auth-api-process.ts'
+import { addressOf, type Service, startAuthApiProcess } from './auth-api-process.ts'
 import { type Combination, type Servers, startServers } from './mail-servers.ts'
 import { type Mailbox, openMailbox } from './mailbox.ts'
 import { openProducer, type Producer } from './producer.ts'
@@ -81,7 +81,7 @@ export async function startServices(
     ...given.both,
   }
   const api = parts.use(
-    startServiceProcess({
+    startAuthApiProcess({
       ...addresses('auth-api'),
       ...settings,
       // As many guesses as a test has codes.

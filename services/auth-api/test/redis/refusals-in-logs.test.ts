@@ -1,7 +1,7 @@
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { RedisContainer, type StartedRedisContainer } from '@testcontainers/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addressOf, type Service, startServiceProcess } from '../../../test/support/auth-api-process.ts'
+import { addressOf, type Service, startAuthApiProcess } from '../../../test/support/auth-api-process.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.ts'
 import { aUser } from '../support/start-app.ts'
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => Promise.all([database[Symbol.asyncDispose](), redis.stop()]))
 
 const startService = (queueUrl: string) =>
-  startServiceProcess({ DATABASE_URL: database.url, QUEUE_URL: queueUrl, LOG_LEVEL: 'debug' })
+  startAuthApiProcess({ DATABASE_URL: database.url, QUEUE_URL: queueUrl, LOG_LEVEL: 'debug' })
 const expectLogged = (service: Service, text: string) =>
   expect.poll(service.output, { interval: 50 }).toContain(text)
 
