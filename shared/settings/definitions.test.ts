@@ -86,7 +86,7 @@ it.each<[SettingName, string, string]>([
     '1000001',
     'must be a whole number of seconds from 1 to 1000000. For example: OUTBOX_SWEEP=5',
   ],
-  ['HASH_QUEUE', '  ', 'must be a whole number of logins, at least 0. For example: HASH_QUEUE=128'],
+  ['HASH_QUEUE', '  ', 'must be a whole number of calls, at least 0. For example: HASH_QUEUE=128'],
   ['LOGIN_FIELD', 'phone', 'must be email or username. For example: LOGIN_FIELD=email'],
   [
     'JWT_SECRET',

@@ -201,7 +201,7 @@ export const SETTINGS = {
   }),
   HASH_QUEUE: wholeNumber({
     description: 'Calls that may wait for a hash; one more gets 503.',
-    unit: 'logins',
+    unit: 'calls',
     default: 128,
   }),
   MINIMUM_CHARS: wholeNumber({
