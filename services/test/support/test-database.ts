@@ -73,7 +73,7 @@ async function everyNodeHas(database: string, urls: readonly string[]): Promise<
   }
 }
 
-/** How many rows a table has, or those `where` says. */
+/** Counts the rows of a table; `from` may go on with a `where`. */
 export async function countRows(db: Queryable, from: string): Promise<number> {
   const text = `select count(*) as found from ${from}`
   const [row] = await db.query<{ found: number | string }>({ name: `test-count ${from}`, text })

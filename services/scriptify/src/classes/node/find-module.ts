@@ -67,7 +67,7 @@ const toClassName = (file: string): string =>
     .map((part) => part.replace(/(?:^|-)([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase()))
     .join('\\')
 
-/** The folders that exist, where a name has a `*`. */
+/** The absolute paths of the folders. A `*` stands for any folder name; a name without it is not checked for existence. */
 const foldersOf = (patterns: string[], rootdir: string): string[] =>
   patterns
     .flatMap((pattern) =>
@@ -93,7 +93,7 @@ function bases(folder: string, name: string): Set<string> {
   return new Set([parts, kebab].map((path) => join(folder, ...path)))
 }
 
-/** A `*` in a folder stands for any folder name. */
+/** Reads the project's map of namespaces to folders; each of its prefixes ends in a separator. */
 const readNamespaces = (rootdir: string): Record<string, string[]> =>
   withSeparators(
     readProjectSetting(rootdir, 'namespaces', {

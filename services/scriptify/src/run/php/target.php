@@ -63,7 +63,7 @@ final class Target
         $this->requireArgumentCount($arguments, $loose);
     }
 
-    /** @return callable-string|array{object|string, string} */
+    /** @return array{object|string, string} */
     public function callable(): array
     {
         $method = $this->method->getName();

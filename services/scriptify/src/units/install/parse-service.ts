@@ -5,7 +5,7 @@ import type { ServiceDefinition } from '../service-definition.ts'
 import { requireServiceName } from '../service-name.ts'
 import { hasControls, hasNoncharacter } from '../text.ts'
 
-/** The options of `install`, as typed. */
+/** The options of `install`, completed by `completeRequest`; none of their texts has been checked. */
 export interface ServiceRequest {
   readonly name: string
   readonly system: InitSystem
