@@ -460,7 +460,7 @@ describe('the node terminal, used by one case after the other', () => {
     expect(await terminal.enter('.db')).toMatch(/The executor is missing: [^=]*node> $/)
   })
 
-  it('is freed by Ctrl-C from what a timer does for ever, and keeps its state', async ({ terminal }) => {
+  it('stops an endless loop in a timer at Ctrl-C, and keeps its state', async ({ terminal }) => {
     await terminal.enter('const kept = new Map([[1, 41]])')
     await terminal.enter('setTimeout(() => { while (true); }, 0);;')
     await terminal.complete('cons')

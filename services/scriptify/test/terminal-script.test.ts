@@ -173,7 +173,7 @@ describe.concurrent('a node script', () => {
     })
   })
 
-  it('hears nothing of Node about a project without a module type', async () => {
+  it('shows no warning of Node about a project without a module type', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'scriptify-typeless-'))
     writeFileSync(join(folder, 'package.json'), '{}')
     writeFileSync(join(folder, 'a.ts'), 'export const a: number = 1')
