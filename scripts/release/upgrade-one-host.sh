@@ -31,11 +31,11 @@ for container in $(docker compose ps --all --format '{{.Name}}' mailer-worker); 
   await_healthy "$container"
 done
 
-# One replica after the other, while the proxy sends requests to the one that is ready. `docker start`, because compose would
-# first run the migration again while there is no replica; and not --no-deps, with which compose finds another configuration
-# at the end and recreates them all.
+# One replica after the other, while the proxy sends requests to the one that is ready. `docker compose up` would first run the
+# migration again, while the replica is missing. With --no-deps it would not, but the `up` at the end would then find another
+# configuration, and recreate all replicas.
 for replica in $(services 'auth-api\(-2\)\?'); do
-  # The next container has the name of the present one. Asked for now, because clients wait from `create` on.
+  # The next container has the name of the present one. The name is read before `create`, from which on clients wait.
   container=$(docker compose ps --all --format '{{.Name}}' "$replica")
   docker compose create "$replica"
   container=${container:-$(docker compose ps --all --format '{{.Name}}' "$replica")}
