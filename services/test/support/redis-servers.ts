@@ -12,7 +12,7 @@ export const TOPOLOGIES = ['Sentinel', 'Cluster'] as const
 export type Topology = (typeof TOPOLOGIES)[number]
 
 export interface RedisServers extends AsyncDisposable {
-  /** As QUEUE_URL has it. */
+  /** The value of QUEUE_URL for these servers. */
   url: string
   /** The ports of the servers; one without the cluster or the Sentinels. */
   ports: readonly number[]

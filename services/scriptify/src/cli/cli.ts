@@ -5,7 +5,7 @@ import type { CliContext } from '../io/cli-context.ts'
 import type { InitSystem, ServiceAction } from '../units/init-system.ts'
 
 export interface CliOptions {
-  /** The command that runs, if it is known: no other is loaded. */
+  /** Name of the command to run; without it all commands are loaded. */
   command?: string | undefined
   /** The init systems. Default: those of scriptify. */
   systems?: readonly InitSystem[]

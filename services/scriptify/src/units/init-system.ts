@@ -70,7 +70,7 @@ export interface InitSystem {
   readonly unitPath: string
   /** The permissions of that file. */
   readonly unitMode: number
-  /** Paths where a service of this name starts from that is not scriptify's; absent where names are not shared. */
+  /** Paths of other units that would start a service of this name; absent where names are not shared. */
   namesakes?(name: string): readonly string[]
   /** Why a service of this name that is not scriptify's cannot be hidden, such as one that runs here, and what to do. */
   reasonAgainstNamesake?(name: string, root: string): Promise<string | undefined>

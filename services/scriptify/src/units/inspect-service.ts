@@ -97,7 +97,7 @@ async function readWithoutFollowing(path: string): Promise<string | undefined> {
   }
 }
 
-/** The files of a service besides its unit. An admin may have written a timer or a rotation for it: those are not. */
+/** The files of a service besides its unit. A timer or a rotation that an admin wrote is excluded. */
 export const supportingFilesOf = ({ environment, launcher, extras }: FoundService): FoundFile[] => [
   ...[environment, launcher].filter((file) => file !== undefined),
   ...extras.filter(({ owner }) => owner === 'own'),

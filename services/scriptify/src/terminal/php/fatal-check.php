@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Terminal;
 
-/** Finds mistakes at which the engine would end the process, before it does. */
+/** Finds errors that would end the process. */
 final class FatalCheck
 {
     public static function of(string $code): ?string

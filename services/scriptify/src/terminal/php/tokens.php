@@ -51,7 +51,7 @@ final class Tokens
         return preg_match('/\A\s*<(?!<<)/', $code) === 1 ? "?>{$code}" : $code;
     }
 
-    /** A script as a file would hold it: one that begins with text, and has tags later, is no code. */
+    /** A script as a file would hold it: one that begins with text, and has tags later, is not code. */
     public static function asFile(string $script): string
     {
         $isText = !str_starts_with($script, '#!') && str_contains($script, '<?')

@@ -29,11 +29,11 @@ export type Action =
   | 'reject'
   /** Rejects what waits for an answer, and continues with the copy. */
   | 'resume'
-  /** The same, and the user learns that the process died although no statement ran. */
+  /** Does what `resume` does, and tells the user that the process died although no statement ran. */
   | 'resumeAndNotify'
   /** Rejects what waits for an answer, and launches another worker with what the session remembers. */
   | 'recover'
-  /** The same, and the user learns of its failure: no statement waits for it. */
+  /** Does what `recover` does, and tells the user of a failure of the launch: no statement waits for it. */
   | 'recoverAndNotify'
   | 'finish'
   /** Resolves `ended` with the exit status. Nothing is rejected: a script that ends waits for no answer. */

@@ -73,7 +73,7 @@ export const findEdited = (
 
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** The kept options that the given ones leave as they are: some belong to one that has changed. */
+/** Drops kept options that are given again, and those that belong to one that changed. */
 export function dropChanged(kept: ServiceOptions, given: ServiceOptions): ServiceOptions {
   const dropped = [
     ...(given.class !== undefined && given.class !== kept.class ? ['args'] : []),
