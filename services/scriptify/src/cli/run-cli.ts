@@ -47,7 +47,8 @@ function report(error: unknown, { env, stderr }: CliContext): number {
 /** Throws a CliError (2) for a command line with other bytes, each of which Node has replaced by U+FFFD. */
 function requireUtf8(argv: readonly string[]): void {
   if (!argv.some((word) => word.includes('\ufffd'))) return
-  if (!isUtf8(readCommandLine())) throw new CliError('An argument is not UTF-8', EXIT.usage)
+  if (!isUtf8(readCommandLine()))
+    throw new CliError('An argument is not UTF-8: convert it to UTF-8', EXIT.usage)
 }
 
 /** The words of this process as they were given; empty on a system without /proc. */

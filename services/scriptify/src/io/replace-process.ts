@@ -15,7 +15,8 @@ export function replaceProcess([file, ...args]: CommandWords, env: NodeJS.Proces
   if (args.some((word) => Buffer.byteLength(word) > MAX_WORD_BYTES)) {
     throw new CliError(`An argument is too long for the system: at most ${MAX_WORD_BYTES} bytes`, EXIT.usage)
   }
-  if (process.execve === undefined) throw new CliError('This system cannot replace a process', EXIT.failed)
+  if (process.execve === undefined)
+    throw new CliError('This system cannot replace a process: run scriptify on Linux or macOS', EXIT.failed)
   // Node ignores SIGPIPE, and the new program would inherit that; a signal with a handler is reset to its default.
   process.on('SIGPIPE', () => undefined)
   // Node makes pipes and terminals non-blocking, where php and the programs of the caller's shell lose data.

@@ -37,7 +37,7 @@ export async function runMethod(
 function limitTime(command: CommandWords, seconds: number): CommandWords {
   const program = ['/usr/bin/timeout', '/bin/timeout'].find((path) => existsSync(path))
   if (program === undefined)
-    throw new CliError('--timeout needs the program timeout (coreutils)', EXIT.notFound)
+    throw new CliError('--timeout needs the program timeout: install coreutils', EXIT.notFound)
   // In the foreground Ctrl-C reaches the method, and it may read from the terminal.
   return [program, '--foreground', '--kill-after=10', `${seconds}`, ...command]
 }

@@ -32,8 +32,8 @@ export async function printLog(name: string, system: InitSystem, options: LogOpt
 function findProgram(file: string): string {
   const paths = SYSTEM_PATH.split(':').map((folder) => join(folder, file))
   const found = paths.find((path) => existsSync(path))
-  if (found === undefined) throw new CliError(`${file} is missing on this machine`, EXIT.notFound)
-  return found
+  if (found !== undefined) return found
+  throw new CliError(`${file} is missing on this machine: install the package that has it`, EXIT.notFound)
 }
 
 /** Says where the output of a service is. */

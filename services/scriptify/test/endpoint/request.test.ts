@@ -195,7 +195,7 @@ describe.concurrent('wrong usage', () => {
     const script = `exec "$0" "$1" endpoint GET "http://127.0.0.1:1/$(printf '\\351')"`
     const child = spawn('sh', ['-c', script, process.execPath, LAUNCHER], { env: ENV })
     const [said, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')])
-    expect({ code, said }).toEqual({ code: 2, said: 'An argument is not UTF-8\n' })
+    expect({ code, said }).toEqual({ code: 2, said: 'An argument is not UTF-8: convert it to UTF-8\n' })
   })
 
   it('a missing body file ends with 3', async () => {

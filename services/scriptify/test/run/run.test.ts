@@ -85,7 +85,11 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
       const { code, stdout, stderr } = await language.sh(
         `scriptify run ${bootstrap} ${reference} --arg plain --arg "$(printf 'a\\377')"`,
       )
-      expect({ code, stdout, stderr }).toEqual({ code: 2, stdout: '', stderr: 'An argument is not UTF-8\n' })
+      expect({ code, stdout, stderr }).toEqual({
+        code: 2,
+        stdout: '',
+        stderr: 'An argument is not UTF-8: convert it to UTF-8\n',
+      })
     })
 
     it('gets values of JSON between texts, and what it returns is printed as JSON', async () => {

@@ -32,7 +32,8 @@ async function findEntry(database: 'passwd' | 'group', name: string, root: strin
     .map((line) => line.split(':'))
     .find(([entry]) => entry === name)
   if (found) return found.slice(2)
-  throw new CliError(`${database === 'group' ? 'Group' : 'User'} ${name} does not exist`, EXIT.notFound)
+  const kind = database === 'group' ? 'Group' : 'User'
+  throw new CliError(`${kind} ${name} does not exist: create it, or name another`, EXIT.notFound)
 }
 
 async function askSystem(database: string, name: string): Promise<string> {

@@ -29,7 +29,10 @@ export const initd: InitSystem = {
   refuses: { '--hide': 'a unit of systemd with its name would run instead' },
   sandboxes: false,
   reasonAgainst(action) {
-    if (action === 'enable') return hasUpdateRcD() ? undefined : 'update-rc.d is missing on this machine'
+    if (action === 'enable')
+      return hasUpdateRcD()
+        ? undefined
+        : 'update-rc.d is missing here; on Debian: apt-get install init-system-helpers'
     return existsSync('/lib/lsb/init-functions')
       ? undefined
       : '/lib/lsb/init-functions is missing here; on Debian: apt-get install sysvinit-utils'

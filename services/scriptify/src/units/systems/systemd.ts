@@ -263,7 +263,7 @@ async function check(service: ServiceDefinition): Promise<void> {
   const dropped = Object.keys(environment).find((name) => hasNoncharacter(environment[name] ?? ''))
   if (dropped !== undefined) {
     throw new CliError(
-      `--env ${dropped}: systemd drops a value with a Unicode noncharacter, like U+FFFF`,
+      `--env ${dropped}: systemd drops a value with a Unicode noncharacter, like U+FFFF; remove it`,
       EXIT.usage,
     )
   }
@@ -273,7 +273,7 @@ async function check(service: ServiceDefinition): Promise<void> {
   }
   if (command.some(hasNoncharacter)) {
     throw new CliError(
-      'systemd takes no path and no --arg with a Unicode noncharacter, like U+FFFF',
+      'systemd takes no path and no --arg with a Unicode noncharacter, like U+FFFF; remove it',
       EXIT.usage,
     )
   }
@@ -304,7 +304,7 @@ async function requireCalendarEvents(events: readonly string[]): Promise<void> {
 const absenceOfTool = (): string | undefined =>
   ['/usr/bin/systemctl', '/bin/systemctl'].some((path) => existsSync(path))
     ? undefined
-    : 'systemctl is missing on this machine'
+    : 'systemctl is missing here; on Debian: apt-get install systemd'
 
 function joinWords(command: readonly string[]): string {
   const words = command.map(quoteSystemdWord).join(' ')
