@@ -84,6 +84,7 @@ describe('the files of /account/', () => {
       support: 'help@example.com',
       colour: '#ffcc00',
       loginField: 'email',
+      refreshWindowSeconds: 300,
       confirmsEmail: false,
       signUp: false,
       deletion: false,
@@ -199,6 +200,29 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await page.goBack()
     await onPage(page, 'Log in')
     expect(faults()).toEqual([])
+  })
+
+  it('refreshes its token within REFRESH_WINDOW, and not before', async () => {
+    await using other = await startApp({ database: app.database, settings: { REFRESH_WINDOW: '60' } })
+    const { lifetimeSeconds } = other.config.tokens
+    const user = await aUser(app)
+    const { page } = await open({ at: await listen(other) })
+    let refreshes = 0
+    page.on('request', (request) => {
+      if (request.url().endsWith('/refreshtoken')) refreshes++
+    })
+    await logIn(page, user.email)
+    await onPage(page, 'Profile')
+    const token = await tokenOf(page)
+    await page.clock.fastForward((lifetimeSeconds - 65) * 1000)
+    await page.reload()
+    await onPage(page, 'Profile')
+    expect(refreshes).toBe(0)
+
+    other.setClock(Date.now() + (lifetimeSeconds - 45) * 1000)
+    await page.clock.fastForward(20_000)
+    await expect.poll(() => tokenOf(page)).not.toBe(token)
+    expect(refreshes).toBe(1)
   })
 
   it('loads again by itself when a file was lost, and then offers to', async () => {

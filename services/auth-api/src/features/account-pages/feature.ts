@@ -48,8 +48,8 @@ async function findFiles(): Promise<Map<string, string>> {
   return files
 }
 
-/** The options of this installation that the pages read: they offer nothing that has no route here. */
-function describeSettings(app: FastifyInstance, { accountPages, login, profile }: Config) {
+/** The options of this installation that the pages read: they offer nothing that has no route here, and refresh in its window. */
+function describeSettings(app: FastifyInstance, { accountPages, login, profile, tokens }: Config) {
   const { product, support, colour } = accountPages
   const has = (method: 'GET' | 'POST', url: string) => app.hasRoute({ method, url })
   return {
@@ -57,6 +57,7 @@ function describeSettings(app: FastifyInstance, { accountPages, login, profile }
     support,
     colour,
     loginField: login.field,
+    refreshWindowSeconds: tokens.refreshWindowSeconds,
     confirmsEmail: profile.emailChange === 'confirmed',
     signUp: has('POST', '/signup'),
     deletion: has('POST', '/profile/delete'),

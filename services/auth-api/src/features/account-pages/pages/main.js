@@ -30,7 +30,7 @@ async function start() {
     return
   }
   colour(settings.colour)
-  session.resume()
+  session.resume(settings.refreshWindowSeconds)
   startStepUp()
   await startRouter(views(), drawFrame)
 }

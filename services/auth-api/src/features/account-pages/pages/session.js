@@ -1,8 +1,6 @@
 const STORAGE_KEY = 'latchkey-session'
-/** REFRESH_WINDOW: how long before its expiry a token can be refreshed, in milliseconds. */
-const REFRESH_WINDOW_MS = 300_000
-/** Spreads the refreshes of pages that were opened at the same moment. */
-const SPREAD_MS = 60_000
+/** Spreads the refreshes of pages that were opened at the same moment, as a share of the refresh window. */
+const SPREAD = 0.2
 const RETRY_MS = 15_000
 
 /**
@@ -11,6 +9,8 @@ const RETRY_MS = 15_000
  */
 export function createSession({ refresh, onEnd }) {
   let timer
+  /** How long before its expiry a token can be refreshed; 0 until `resume` sets it. */
+  let refreshWindowMs = 0
   /** A duplicated tab has a copy of the token: the tabs refresh it once. */
   const tabs = new BroadcastChannel(STORAGE_KEY)
   tabs.onmessage = ({ data: { from, to } }) => load()?.token === from && start(to)
@@ -19,7 +19,7 @@ export function createSession({ refresh, onEnd }) {
     const { iat, exp } = readClaims(token)
     // The lifetime is used and not `exp`: the clock of this machine may be wrong.
     store({ token, expiresAt: Date.now() + (exp - iat) * 1000 })
-    schedule(Math.random() * SPREAD_MS)
+    schedule(Math.random() * SPREAD * refreshWindowMs)
   }
 
   function forget() {
@@ -38,7 +38,7 @@ export function createSession({ refresh, onEnd }) {
     if (!session) return
     const left = session.expiresAt - Date.now()
     if (left <= 0) return end()
-    timer = setTimeout(refreshToken, Math.max(left - REFRESH_WINDOW_MS, 0) + delayMs)
+    timer = setTimeout(refreshToken, Math.max(left - refreshWindowMs, 0) + delayMs)
   }
 
   async function refreshToken() {
@@ -63,8 +63,11 @@ export function createSession({ refresh, onEnd }) {
 
   return {
     token: () => load()?.token,
-    /** Goes on with the session of this tab after a reload. */
-    resume: () => schedule(),
+    /** Goes on with the session of this tab after a reload. `refreshWindowSeconds` is REFRESH_WINDOW of the server. */
+    resume(refreshWindowSeconds) {
+      refreshWindowMs = refreshWindowSeconds * 1000
+      schedule()
+    },
     start,
     replace,
     forget,
