@@ -59,8 +59,15 @@ it('asks for nothing where it has no token, and answers no other origin and no o
 
 it('says that the queue is unavailable, without a stack', async () => {
   await using board = aBoard()
-  expect(await board.get('/queue/api/queues')).toMatchObject({
-    statusCode: 503,
-    body: '{"error":"The mail queue is unavailable"}',
+  const { statusCode, headers, body } = await board.get('/queue/api/queues')
+  expect(statusCode).toBe(503)
+  expect(headers['content-type']).toMatch(/^application\/problem\+json/)
+  expect(JSON.parse(body)).toEqual({
+    type: 'urn:latchkey:problem:unavailable',
+    title: 'Temporarily unavailable',
+    status: 503,
+    detail: 'The mail queue is unavailable',
+    // The page of Bull Board shows this member.
+    error: 'The mail queue is unavailable',
   })
 })

@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import { FastifyAdapter } from '@bull-board/fastify'
@@ -6,7 +7,8 @@ import { isForeign } from '@latchkey/shared/foreign-request.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { BullQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { Queue } from 'bullmq'
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply } from 'fastify'
+import { type Problem, sendProblem, unavailable } from './send-problem.ts'
 
 export interface QueueBoardOptions {
   queue: Pick<MailQueue, 'bull'>
@@ -24,10 +26,10 @@ export const queueBoard: FastifyPluginAsync<QueueBoardOptions> = async (app, { q
   app.addHook('onRequest', async ({ headers }, reply) => {
     reply.headers({ 'content-security-policy': CONTENT_SECURITY_POLICY, 'cache-control': 'no-store' })
     if (token === undefined && isForeign(headers))
-      return reply.code(403).send({ error: 'Open this page as http://localhost, with its port' })
+      return refuse(reply, problemOf(403, 'Open this page as http://localhost, with its port'))
     if (token === undefined || isPassword(headers.authorization, token)) return
     reply.header('www-authenticate', 'Basic realm="Latchkey", charset="UTF-8"')
-    return reply.code(401).send({ error: 'Wrong password; BOARD_TOKEN of mailer-worker is the right one' })
+    return refuse(reply, problemOf(401, 'Wrong password; BOARD_TOKEN of mailer-worker is the right one'))
   })
 
   const server = new FastifyAdapter().setBasePath(PATH)
@@ -40,12 +42,24 @@ export const queueBoard: FastifyPluginAsync<QueueBoardOptions> = async (app, { q
   app.addHook('preHandler', async ({ url }, reply) => {
     if (!url.startsWith(`${PATH}/api/`)) return
     const opened = await queue.bull().catch(() => undefined)
-    if (!opened) return reply.code(503).send({ error: 'The mail queue is unavailable' })
+    if (!opened) return refuse(reply, unavailable('The mail queue is unavailable'))
     if (opened !== shown) setQueues([adapterOf(opened)])
     shown = opened
   })
   await app.register(server.registerPlugin(), { prefix: PATH })
 }
+
+/** Returns a problem that is no more than its status (RFC 9457 §4.2.1). */
+const problemOf = (status: number, detail: string): Problem => ({
+  type: 'about:blank',
+  title: STATUS_CODES[status] ?? 'Error',
+  status,
+  detail,
+})
+
+/** Answers with a problem. The page of Bull Board shows the member `error`, as in its own answers. */
+const refuse = (reply: FastifyReply, problem: Problem): FastifyReply =>
+  sendProblem(reply, { ...problem, error: problem.detail })
 
 /** Whether `authorization` has the token as its password (RFC 7617). Takes the same time for any other. */
 function isPassword(authorization = '', token: string): boolean {

@@ -59,7 +59,10 @@ describe('starting mailer-worker', () => {
     const ready = await worker.get('/health/ready')
     expect([ready.status, await ready.json()]).toMatchObject([
       503,
-      { checks: { database: 'unreachable', queue: 'unreachable', mail: 'ok' } },
+      {
+        title: 'Temporarily unavailable',
+        checks: { database: 'unreachable', queue: 'unreachable', mail: 'ok' },
+      },
     ])
     expect((await worker.get('/health/live')).status).toBe(200)
     expect(await worker.kill('SIGTERM')).toBe(0)
