@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import Handlebars from 'handlebars'
 import { PermanentFailure } from '../senders/sender.ts'
 import { findEmailFolders } from './email-folders.ts'
@@ -8,7 +9,8 @@ import type { Brand } from './mail-envelope.ts'
 
 const FALLBACK_LANGUAGE = 'en'
 /** The brand for an `external.ts` that passes none. */
-const DEFAULT_BRAND: Brand = { product: 'Latchkey', colour: '#3b5bdb' }
+const { PRODUCT_NAME: product, MAIL_COLOUR: colour } = parseSettings(['PRODUCT_NAME', 'MAIL_COLOUR'], {})
+const DEFAULT_BRAND: Brand = { product, colour }
 
 export interface Rendered {
   subject: string
