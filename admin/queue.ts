@@ -1,3 +1,4 @@
+import { KEEP_FAILED_COUNT } from '@latchkey/shared/mail-queue/job-options.ts'
 import { type FailedMail, type MailQueue, openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
@@ -7,8 +8,6 @@ import { maskAddress, maskAddresses } from '@latchkey/shared/users/email-address
 import { formatFields, formatTable } from './console/columns.ts'
 import { parseWholeNumber } from './fault.ts'
 
-/** The number of failed jobs that the queue keeps. */
-const MAX_FAILED = 10_000
 const TIMEOUT_MS = 5_000
 
 /** The mail queue at QUEUE_URL; if that is unset, at DATABASE_URL, which must then be PostgreSQL. */
@@ -21,7 +20,7 @@ export class Queue {
 
   /** Lists the mails that are not retried any more, newest first, without their content. */
   async failed(limit = '100'): Promise<void> {
-    const max = parseWholeNumber('limit', limit, 1, MAX_FAILED)
+    const max = parseWholeNumber('limit', limit, 1, KEEP_FAILED_COUNT)
     const failed = await withQueue((queue) => queue.listFailed(max))
     if (failed.length === 0) return console.log('No mail has failed.')
     console.log(
@@ -45,7 +44,7 @@ async function retryOne(queue: MailQueue, id: string): Promise<number> {
 /** Retries each mail once: one that fails again during the loop would otherwise be retried forever. */
 async function retryAll(queue: MailQueue): Promise<number> {
   let count = 0
-  for (const { id } of await queue.listFailed(MAX_FAILED)) {
+  for (const { id } of await queue.listFailed(KEEP_FAILED_COUNT)) {
     if (await queue.retryFailed(id)) count++
   }
   return count

@@ -1,3 +1,4 @@
+import { MAX_REASON } from '@latchkey/shared/audit/audit-repository.ts'
 import { createFactorRepository, type Factor } from '@latchkey/shared/factors/factor-repository.ts'
 import { createFactorSealer } from '@latchkey/shared/factors/factor-sealer.ts'
 import { FACTORS_PROPERTY, factorKindsOf } from '@latchkey/shared/factors/user-factors.ts'
@@ -11,9 +12,6 @@ import { requireNoFaults } from '../fault.ts'
 import { recordEvent } from './record-event.ts'
 import { createSealedTextRepository, FIRST, SEALED, type SealedText } from './sealed-text-repository.ts'
 import { withLockedAccount } from './with-locked-account.ts'
-
-/** The width of the column in the audit trail. */
-const MAX_REASON = 100
 
 /**
  * Removes every second factor and recovery code of a user, and revokes every token issued so far. The reason is recorded in the

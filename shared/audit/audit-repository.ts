@@ -25,9 +25,9 @@ interface AuditRow {
 
 const COLUMNS = ['name', 'userid', 'address', 'request_id', 'reason', 'event_count', 'created_at']
 
-/** The widths of the columns; a longer text is cut. */
+/** The widths of the columns, in characters; a longer text is cut. */
 const MAX_ADDRESS = 64
-const MAX_REASON = 100
+export const MAX_REASON = 100
 
 const FIND_NEWEST: Statement = {
   name: 'audit-newest',

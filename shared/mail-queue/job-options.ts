@@ -24,7 +24,8 @@ export function backoffMs(attemptsMade: number, random: () => number = Math.rand
 
 const KEEP_COMPLETED_SECONDS = 3_600
 const KEEP_FAILED_SECONDS = 14 * 24 * 3_600
-const KEEP_FAILED_COUNT = 10_000
+/** The number of failed jobs that the queue keeps. */
+export const KEEP_FAILED_COUNT = 10_000
 
 /**
  * The attempts of a mail. A sent job's id stays known for twice its mail's lifetime: until then the outbox may still have
