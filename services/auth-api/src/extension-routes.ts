@@ -40,7 +40,9 @@ export async function addExtensions(
 
 function requireAuth(route: RouteOptions): void {
   if (typeof route.auth === 'object' && route.auth?.secondFactor === 'enrolling')
-    throw new Error(`The route ${route.url} is not for enrolling a second factor: only Latchkey's own are`)
+    throw new Error(
+      `The route ${route.url} is not for enrolling a second factor: only Latchkey's own are; remove secondFactor`,
+    )
   if (route.auth === undefined)
     throw new Error(
       `The route ${route.url} does not say who may call it: add auth: 'authenticated', auth: { role: '…' } or auth: 'public'`,

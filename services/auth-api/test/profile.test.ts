@@ -125,7 +125,7 @@ describe('PUT /profile', () => {
     await softDelete(app, user)
     expect((await read()).json()).toMatchObject({
       status: 401,
-      detail: 'The user of this token no longer exists',
+      detail: 'The user of this token no longer exists; log in as another user',
     })
   })
 

@@ -188,10 +188,10 @@ const REFUSED: Record<string, () => Promise<string> | string> = {
 
 /** What a response says of a token, where that is more than that it is not valid. */
 const DETAILS: Record<string, string> = {
-  expired: 'The token has expired',
-  'expired an hour ago': 'The token has expired',
-  'expires now': 'The token has expired',
-  'a user who does not exist': 'The token was revoked',
+  expired: 'The token has expired; log in again',
+  'expired an hour ago': 'The token has expired; log in again',
+  'expires now': 'The token has expired; log in again',
+  'a user who does not exist': 'The token was revoked; log in again',
 }
 
 describe('a protected route', () => {
@@ -208,7 +208,7 @@ describe('a protected route', () => {
       expect(response.headers['www-authenticate']).toContain('error="invalid_token"')
       expect(response.json()).toMatchObject({
         type: 'urn:latchkey:problem:invalid-token',
-        detail: DETAILS[why] ?? 'The token is not valid',
+        detail: DETAILS[why] ?? 'The token is not valid; log in again',
       })
     }
   })

@@ -134,7 +134,9 @@ async function openVariables(
     if (error instanceof ZodError) throw new Error('The variables were sealed by another version of Latchkey')
     // During a rotation of MAIL_SECRET a worker with the other secret can still send it.
     if (error instanceof Error && 'code' in error && error.code === 'ERR_JWE_DECRYPTION_FAILED') {
-      throw new Error('The variables cannot be opened: they were sealed with another MAIL_SECRET')
+      throw new Error(
+        'The variables cannot be opened: they were sealed with another MAIL_SECRET; set that secret as MAIL_SECRET_PREVIOUS',
+      )
     }
     throw new PermanentFailure('The job is malformed: variables are not a JWE that Latchkey sealed')
   }

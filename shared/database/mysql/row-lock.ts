@@ -96,4 +96,6 @@ async function insert(db: LockDatabase, name: string, holder: string): Promise<b
 
 /** The error of a migration that waited too long for another one. */
 export const lockNotFree = (name: string) =>
-  new Error(`The lock ${name} was not free within ${LOCK_TIMEOUT_SECONDS} s`)
+  new Error(
+    `The lock ${name} was not free within ${LOCK_TIMEOUT_SECONDS} s; wait for the other migration to end, then migrate again`,
+  )

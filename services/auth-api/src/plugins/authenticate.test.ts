@@ -85,7 +85,7 @@ describe('a route', () => {
 })
 
 describe('the header Authorization', () => {
-  const NO_TOKEN = 'The Authorization header holds no bearer token'
+  const NO_TOKEN = 'The Authorization header holds no bearer token; send Bearer <token>'
 
   it.each([
     ['Bearer abc', 'abc'],

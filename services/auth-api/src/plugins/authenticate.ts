@@ -142,6 +142,6 @@ function bearerToken({ headers: { authorization } }: FastifyRequest): string {
     throw new AppError('invalid_token', 'Send a token as Authorization: Bearer <token>')
   const [, token] = BEARER.exec(authorization) ?? []
   if (token === undefined)
-    throw new AppError('invalid_token', 'The Authorization header holds no bearer token')
+    throw new AppError('invalid_token', 'The Authorization header holds no bearer token; send Bearer <token>')
   return token
 }

@@ -35,7 +35,7 @@ export function createFactorSecrets({ secret, previousSecret, logger }: FactorSe
     }
     logger.warn(
       { userid, purpose },
-      'a second factor was sealed by another FACTOR_SECRET or for another user',
+      'a second factor was sealed by another FACTOR_SECRET or for another user; set that secret as FACTOR_SECRET_PREVIOUS',
     )
     return undefined
   }

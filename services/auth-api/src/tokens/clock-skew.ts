@@ -34,7 +34,7 @@ export function createClockSkew({ registry, logger, clock }: ClockSkewDependenci
     loggedAt = now
     logger.warn(
       { aheadSeconds: Math.round(aheadSeconds) },
-      'a token is from the future: the clock of the replica that issued it is ahead, or that of this one is behind',
+      'a token is from the future: the clock of the replica that issued it is ahead, or that of this one is behind; synchronise both (NTP)',
     )
   }
 }

@@ -50,7 +50,7 @@ function aValidity(cacheSeconds: number) {
 
 const { audit } = aClient()
 
-const REVOKED = { code: 'invalid_token', message: 'The token was revoked' }
+const REVOKED = { code: 'invalid_token', message: 'The token was revoked; log in again' }
 
 describe('the validity of a token', () => {
   it('is read once per REVOCATION_CACHE, however many requests need it at the same time', async () => {

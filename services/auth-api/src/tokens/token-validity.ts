@@ -110,7 +110,7 @@ export function createTokenValidity({
   }
 }
 
-export const revokedToken = () => new AppError('invalid_token', 'The token was revoked')
+export const revokedToken = () => new AppError('invalid_token', 'The token was revoked; log in again')
 
 /** Whether a token is used after the grace that followed its refresh. */
 export const isReused = ({ refreshedUntil }: Pick<TokenStatus, 'refreshedUntil'>, now: number): boolean =>

@@ -9,7 +9,7 @@ import { createTokenVerifier } from './verify-token.ts'
 const NOW = 1_000
 const CLAIMS = someClaims()
 const HEADER = { alg: 'HS512', typ: 'JWT' }
-const NOT_VALID = 'The token is not valid'
+const NOT_VALID = 'The token is not valid; log in again'
 const OTHER = '00000000-0000-4000-8000-000000000007'
 const OTHER_DATA = { ...CLAIMS.data, userid: OTHER }
 
@@ -38,8 +38,8 @@ describe('a token that was never seen', () => {
   })
 
   it.each([
-    { why: 'expired', given: { exp: NOW - 60 }, message: 'The token has expired' },
-    { why: 'expires now', given: { exp: NOW }, message: 'The token has expired' },
+    { why: 'expired', given: { exp: NOW - 60 }, message: 'The token has expired; log in again' },
+    { why: 'expires now', given: { exp: NOW }, message: 'The token has expired; log in again' },
     { why: 'has a sub other than the user of its data', given: { sub: OTHER }, message: NOT_VALID },
     { why: 'has data of another user than its sub', given: { data: OTHER_DATA }, message: NOT_VALID },
     { why: 'has no session', given: { sid: undefined }, message: NOT_VALID },
@@ -64,9 +64,11 @@ describe('a token that was never seen', () => {
     expect(await verifyAt((NOW - 5) * 1000), 'within the leeway of nbf').toBe(first)
     await expect(verifyAt(4_600 * 1000)).rejects.toMatchObject({
       code: 'invalid_token',
-      message: 'The token has expired',
+      message: 'The token has expired; log in again',
     })
-    await expect(verifyAt((NOW - 5) * 1000 - 1)).rejects.toMatchObject({ message: 'The token is not valid' })
+    await expect(verifyAt((NOW - 5) * 1000 - 1)).rejects.toMatchObject({
+      message: 'The token is not valid; log in again',
+    })
   })
 
   it('is refused under the signature of a remembered token', async () => {
@@ -94,7 +96,7 @@ describe('a token that was never seen', () => {
         ({ message }) => message,
       )
     expect(await verified({ nbf: NOW + 4 })).toBe('valid')
-    expect(await verified({ nbf: NOW + 60 })).toBe('The token is not valid')
+    expect(await verified({ nbf: NOW + 60 })).toBe('The token is not valid; log in again')
     expect(reported).toEqual([4, 60])
     for (const given of [{}, { iss: 'another' }, { exp: 1 }, { nbf: 'text' }]) await verified(given)
     expect(reported).toEqual([4, 60])

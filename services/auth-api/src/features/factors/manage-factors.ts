@@ -52,4 +52,5 @@ export function createManageFactors(dependencies: ManageFactorsDependencies) {
   }
 }
 
-const noSuchFactor = () => new AppError('factor_not_found', 'You have no such factor')
+const noSuchFactor = () =>
+  new AppError('factor_not_found', 'You have no such factor; GET /profile/factors lists them')

@@ -42,7 +42,7 @@ export function createVerifyCode({
       throw codeRefused()
     }
     const left = await recoveryCodes.use(factors, user.userid, code)
-    if (left === undefined) throw codeRefused()
+    if (left === undefined) throw recoveryCodeRefused()
     await audit.write(db, { name: 'recovery_code.used', userid: user.userid })
     await notify(db, user, { template: 'recovery-code-used', left }, audit.address)
     return ['otp']
@@ -58,3 +58,6 @@ export const codeRefused = () =>
     'second_factor_refused',
     'The code is wrong or was used already; send the next one, and check the clock of your device',
   )
+
+const recoveryCodeRefused = () =>
+  new AppError('second_factor_refused', 'The recovery code is wrong or was used already; send another one')

@@ -50,7 +50,10 @@ export function createUserSessions(dependencies: UserSessionsDependencies) {
         sessions.find(claims.sub, id, new Date(clock())),
       ])
       if (!session || !isOpen(user, session))
-        throw new AppError('session_not_found', 'You have no such session, or it has ended')
+        throw new AppError(
+          'session_not_found',
+          'You have no such session, or it has ended; GET /sessions lists them',
+        )
       await revokeSession(id, toNumericDate(session.expiresAt.getTime()))
       validity.forgetSession(id)
       audit.report({ name: 'session.ended', userid: user.userid })

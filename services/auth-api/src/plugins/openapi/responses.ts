@@ -22,7 +22,8 @@ const HEADERS = {
   Challenge: {
     description: 'The scheme that is required, and what is wrong with the token that was sent (RFC 6750).',
     schema: { type: 'string' },
-    example: 'Bearer realm="latchkey", error="invalid_token", error_description="The token has expired"',
+    example:
+      'Bearer realm="latchkey", error="invalid_token", error_description="The token has expired; log in again"',
   },
   Allow: {
     description: 'With 405: the methods of the path.',
