@@ -100,7 +100,11 @@ describe('a user is told', () => {
     const noticed = (await findNewest(user.userid, 100)).filter(
       ({ name }) => name === 'failed_logins.noticed',
     )
-    expect(noticed).toHaveLength(1)
+    expect(noticed).toEqual([expect.objectContaining({ requestId: expect.any(String) })])
+    const logged = [...app.logLines, ...replica.logLines]
+      .map((line) => JSON.parse(line))
+      .filter(({ msg, userid }) => msg === 'failed_logins.noticed' && userid === user.userid)
+    expect(logged).toMatchObject([{ reqId: noticed[0]?.requestId }])
   })
 
   it('of no failed logins where NOTICE_FAILED_LOGINS is off', async () => {

@@ -24,9 +24,9 @@ export async function addLogin(app: FastifyInstance, config: Config, core: Core)
         { userid },
         `stored hash cannot be verified: it ${reason}; the user can reset the password, or Users::setPassword sets one`,
       ),
-    countFailedLogin(username, userid, address) {
+    countFailedLogin(username, userid, audit) {
       if (config.notices.failedLogins === 'on')
-        notifyFailedLogins({ account: accountKey(username), userid, address })
+        notifyFailedLogins({ account: accountKey(username), userid, audit })
     },
     notifyNewClient,
     requireSecondFactor: async (user, audit) => secondFactor?.requireAtLogin(user, audit),

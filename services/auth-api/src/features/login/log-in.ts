@@ -20,7 +20,7 @@ export interface LogInDependencies {
   /** Called where no password can match; `reason` is a predicate of the stored hash. */
   reportUnusableHash: (userid: string, reason: string) => void
   /** Called for every refused login, of which many cause a notice; the user is undefined where the name is unknown. */
-  countFailedLogin: (username: string, userid: string | undefined, address: string) => void
+  countFailedLogin: (username: string, userid: string | undefined, audit: RequestAudit) => void
   /** Called for every login that succeeds, before its token is issued. */
   notifyNewClient: NotifyNewClient
   /** Throws `second_factor_required` for a user who has one. */
@@ -68,7 +68,7 @@ export function createLogIn({
       reportUnusableHash(user.userid, verification.unusable)
     if (!user || user.deletedAt || !verification.matches) {
       audit.report({ name: 'login.refused', userid: user?.userid, reason: reasonOf(user) })
-      countFailedLogin(username, user?.userid, client.address)
+      countFailedLogin(username, user?.userid, audit)
       throw new AppError('invalid_credentials', 'The username or the password is wrong')
     }
     if (verification.rehashed) await replaceHash(user.userid, user.passwordHash, verification.rehashed)

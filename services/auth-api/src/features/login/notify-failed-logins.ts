@@ -8,6 +8,7 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
+import type { RequestAudit } from '../../audit/request-audit.ts'
 
 export interface NotifyFailedLoginsDependencies {
   transaction: Database['transaction']
@@ -24,7 +25,7 @@ export interface FailedLogin {
   account: string
   /** Undefined where the name is unknown. */
   userid: string | undefined
-  address: string
+  audit: Pick<RequestAudit, 'write' | 'address'>
 }
 
 export type NotifyFailedLogins = (failed: FailedLogin) => void
@@ -64,14 +65,15 @@ export function createNotifyFailedLogins(dependencies: NotifyFailedLoginsDepende
 
 async function sendOnceADay(
   db: Transaction,
-  { userid, address }: FailedLogin & { userid: string },
+  { userid, audit }: FailedLogin & { userid: string },
   user: User | undefined,
   { notify, mails, clock }: NotifyFailedLoginsDependencies,
 ): Promise<void> {
-  const trail = createAuditRepository(db)
+  const { address } = audit
   const now = clock()
-  if (await trail.hasSince(userid, 'failed_logins.noticed', new Date(now - DAY_MS))) return
-  await trail.insert([{ name: 'failed_logins.noticed', userid, address, at: new Date(now) }])
+  const dayAgo = new Date(now - DAY_MS)
+  if (await createAuditRepository(db).hasSince(userid, 'failed_logins.noticed', dayAgo)) return
+  await audit.write(db, { name: 'failed_logins.noticed', userid })
   if (user?.email) return notify(db, user, { template: 'failed-logins', count: MANY_FAILED_LOGINS }, address)
   const variables = { at: new Date(now).toISOString(), address, count: MANY_FAILED_LOGINS }
   await mails.acceptDecoy(db, { template: 'failed-logins', variables })
