@@ -54,7 +54,7 @@ export class Users {
       console.error(`There are more than these ${max}; give a search text or a higher limit.`)
   }
 
-  /** Shows a user with all properties. */
+  /** Shows a user with all properties but internal ones. */
   async show(login: string): Promise<void> {
     console.log(
       await withAdminContext(async ({ db }) =>
@@ -147,8 +147,8 @@ export class Users {
   }
 
   /**
-   * Seals the secrets of all second factors again that FACTOR_SECRET_PREVIOUS has sealed, by FACTOR_SECRET. After it,
-   * FACTOR_SECRET_PREVIOUS can be removed. Fails when a secret opens with neither.
+   * Reseals by FACTOR_SECRET what FACTOR_SECRET_PREVIOUS sealed. After it, FACTOR_SECRET_PREVIOUS can be removed. Fails when a
+   * secret opens with neither.
    */
   async resealFactors(): Promise<void> {
     const settings = parseSettings(['FACTOR_SECRET', 'FACTOR_SECRET_PREVIOUS'], loadEnvironment(process.env))

@@ -31,7 +31,7 @@ export async function createAccount(
   })
 }
 
-/** Looks up only well-formed values: others cannot be in the database. */
+/** Looks up only well-formed values: a malformed one is refused already. */
 async function findTaken(
   users: UserRepository,
   fields: AccountFields,

@@ -73,7 +73,7 @@ export const AUDIT_EVENTS = {
   'new_client.noticed': { description: 'A mail told the user of a login from a new client.' },
   'failed_logins.noticed': {
     description:
-      'A mail told the user of many refused logins; for an unknown name without a user and a mail.',
+      'A mail told the user of many refused logins; for an unknown name with a random user id and no mail.',
     isOpen: true,
   },
   'limit.reached': {

@@ -80,6 +80,10 @@ export interface Queryable extends Pick<Dialect, 'toUuidValue' | 'fromUuidValue'
   execute(statement: Statement, values?: readonly SqlParameter[]): Promise<number>
 }
 
+/**
+ * One transaction. Its statements run in the order of their calls, also where none waits for the answer of another one.
+ * PostgreSQL gets them without waiting for answers.
+ */
 export interface Transaction extends Queryable {
   /** Runs `work` once this transaction has committed, and never when it is rolled back. `work` must not throw. */
   afterCommit(work: () => void): void

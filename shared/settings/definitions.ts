@@ -470,19 +470,19 @@ export const SETTINGS = {
 
   // Limits
   RATE_LIMIT_REQUESTS: wholeNumber({
-    description: 'Most requests from one address.',
+    description: 'Most requests from one address; 0 sets no limit.',
     unit: 'requests per minute',
     default: 6000,
   }),
   RATE_LIMIT_LOGIN: wholeNumber({
     description:
-      'Most failed logins, wrong current passwords and refused changes of e-mail, per account and per address.',
-    unit: 'logins per minute',
+      'Most failed logins, wrong current passwords, wrong codes, refused second factors and refused changes of e-mail, per account and per address; 0 sets no limit.',
+    unit: 'failures per minute',
     default: 10,
   }),
   RATE_LIMIT_RESET: wholeNumber({
     description:
-      'Most reset requests, requested changes of e-mail and sign-ups, per account and hour, and per address and minute.',
+      'Most reset requests, requested changes of e-mail and sign-ups, per account and hour, and per address and minute; 0 sets no limit.',
     unit: 'requests',
     default: 5,
   }),

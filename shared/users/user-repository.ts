@@ -127,7 +127,7 @@ export function createUserRepository(db: Queryable) {
 
     lock,
 
-    /** Locks the user's row until the transaction ends, and then reads it; both statements are sent together. */
+    /** Locks the user's row until the transaction ends, and then reads it. */
     async lockAndFind(userid: string): Promise<User | undefined> {
       const [, user] = await Promise.all([lock(userid), findById(userid)])
       return user

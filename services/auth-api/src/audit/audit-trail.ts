@@ -9,8 +9,8 @@ import { createEventCounts } from './event-counts.ts'
 
 export interface AuditTrail {
   /**
-   * Records an event: one log line at once, one row within about a second. Equal events are recorded at the first of a
-   * minute, and counted from then on. Returns at once and never throws.
+   * Records an event: a log line at once, and a row within about a second. The first of equal events in a minute is recorded
+   * at once, the others together at its end. Returns at once and never throws.
    */
   report(event: AuditEvent): void
   /** Records an event in its transaction: the row with it, the log line after it. */
@@ -94,7 +94,7 @@ export function openAuditTrail(dependencies: AuditTrailDependencies): AuditTrail
 function createStore({ db, logger, registry }: AuditTrailDependencies) {
   const dropped = new Counter({
     name: 'latchkey_audit_dropped_total',
-    help: 'Events of the audit trail that are in the log only, because the database was unavailable',
+    help: 'Events of the audit trail that are in the log only: the database refused them, or was unavailable too long',
     registers: [registry],
   })
   const waiting: DatedEvent[] = []

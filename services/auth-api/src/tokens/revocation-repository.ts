@@ -62,7 +62,7 @@ const USE_ONCE: Statement = {
 
 export type RevocationRepository = ReturnType<typeof createRevocationRepository>
 
-/** Creates the repository of the tokens and sessions that ended before they expired. */
+/** Creates the repository of the tokens and sessions that ended before they expired, and of the challenges that were used. */
 export function createRevocationRepository(db: Queryable) {
   /** Reads the user of a token and what has ended the token. */
   async function findStatus(claims: Claims): Promise<TokenStatus> {

@@ -47,7 +47,7 @@ export function createChangePassword(dependencies: ChangePasswordDependencies) {
       const user = await lockUser(transaction, claims)
       const { userid } = user
       const now = clock()
-      // One round trip: none of them needs the answer of another one.
+      // None of them needs the answer of another one.
       const [changed] = await Promise.all([
         revokeUserTokens(users, user, now),
         users.setPassword(userid, passwordHash),

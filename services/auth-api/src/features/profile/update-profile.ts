@@ -44,7 +44,7 @@ export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
       // A replica remembers tokens as valid for REVOCATION_CACHE. For one that has ended, the change is rolled back.
       const valid = getTokenUser(db, claims)
       if (email === undefined && language === undefined) {
-        // Sent together.
+        // None of them needs the answer of another one.
         const [, , profile] = await Promise.all([locked, valid, find()])
         return profile
       }
