@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { BACKOFF, backoffMs } from '@latchkey/shared/mail-queue/job-options.ts'
 import { type OpenWorker, openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
-import type { Telemetry } from 'bullmq'
+import { type Telemetry, UnrecoverableError } from 'bullmq'
 import type { QueuedMail, SendOutcome } from './send-mail.ts'
+import { PermanentFailure } from './senders/sender.ts'
 
 export interface QueueConsumerOptions {
   url: string
@@ -99,7 +100,7 @@ function openWorker(options: QueueConsumerOptions): OpenWorker {
   } = options
   const opened = openBullWorker<unknown>(
     url,
-    sendMail,
+    (job) => sendMail(job).catch(rethrow),
     {
       autorun: false,
       ...(telemetry ? { telemetry } : {}),
@@ -117,6 +118,11 @@ function openWorker(options: QueueConsumerOptions): OpenWorker {
   opened.worker.on('error', onError)
   opened.worker.on('stalled', onStalled)
   return opened
+}
+
+/** Throws what BullMQ understands: it tries again after any other error than its `UnrecoverableError`. */
+function rethrow(error: unknown): never {
+  throw error instanceof PermanentFailure ? new UnrecoverableError(error.message) : error
 }
 
 /** Takes jobs until the worker is closed or cannot start. */

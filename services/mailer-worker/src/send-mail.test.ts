@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
-import { UnrecoverableError } from 'bullmq'
 import { Registry } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
 import { createMailMetrics } from './mail-metrics.ts'
@@ -72,7 +71,7 @@ describe('sending one mail', () => {
     await expired.sendMail(await aJob())
     expect(expired.settle).toHaveBeenCalledOnce()
     const refused = aSender({ send: () => Promise.reject(new PermanentFailure('550 no')) })
-    await expect(refused.sendMail(await aJob())).rejects.toThrow(UnrecoverableError)
+    await expect(refused.sendMail(await aJob())).rejects.toThrow(PermanentFailure)
     expect(refused.settle).toHaveBeenCalledOnce()
     const unavailable = aSender({ send: () => Promise.reject(new Error('unavailable')) })
     await expect(unavailable.sendMail(await aJob())).rejects.toThrow('unavailable')
@@ -132,7 +131,7 @@ describe('sending one mail', () => {
     },
   ])('fails permanently for $why', async ({ changes }) => {
     const { sendMail, count } = aSender()
-    await expect(sendMail(await aJob(changes))).rejects.toThrow(UnrecoverableError)
+    await expect(sendMail(await aJob(changes))).rejects.toThrow(PermanentFailure)
     expect(await count('failed')).toBe(1)
   })
 
@@ -140,7 +139,7 @@ describe('sending one mail', () => {
     const { sendMail, count } = aSender({ open: createSealer(randomBytes(32)).open })
     const failure = sendMail(await aJob())
     await expect(failure).rejects.toThrow('MAIL_SECRET')
-    await expect(failure).rejects.not.toThrow(UnrecoverableError)
+    await expect(failure).rejects.not.toThrow(PermanentFailure)
     expect(await count('retried')).toBe(1)
   })
 
@@ -163,7 +162,7 @@ describe('sending one mail', () => {
       { ...built, to: 'ada@example.com', subject: 's\r\nBcc: eve@example.com' },
     ]) {
       await expect(aSender({ envelope: () => wrong }).sendMail(await aJob())).rejects.toThrow(
-        UnrecoverableError,
+        PermanentFailure,
       )
     }
   })
@@ -176,8 +175,8 @@ describe('sending one mail', () => {
 
   it('gives up at the last attempt', async () => {
     const { sendMail, count } = aSender({ send: () => Promise.reject(new Error('unavailable')) })
-    await expect(sendMail(await aJob({}, { attemptsMade: 1 }))).rejects.not.toThrow(UnrecoverableError)
-    await expect(sendMail(await aJob({}, { attemptsMade: 2 }))).rejects.toThrow(UnrecoverableError)
+    await expect(sendMail(await aJob({}, { attemptsMade: 1 }))).rejects.not.toThrow(PermanentFailure)
+    await expect(sendMail(await aJob({}, { attemptsMade: 2 }))).rejects.toThrow(PermanentFailure)
     expect([await count('retried'), await count('failed')]).toEqual([1, 1])
   })
 })

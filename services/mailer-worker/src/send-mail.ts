@@ -2,7 +2,6 @@ import { errorMessage } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import { SealedForAnotherMail, type Sealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
-import { UnrecoverableError } from 'bullmq'
 import { ZodError } from 'zod'
 import type { Envelope, EnvelopeContext, MailEnvelope } from './envelope/mail-envelope.ts'
 import type { MailMetrics } from './mail-metrics.ts'
@@ -43,7 +42,7 @@ export type SendOutcome = 'sent' | 'expired' | 'sent before'
 
 /**
  * Sends one queued mail and deletes its outbox row, which says that it is still to be sent. Throws
- * `UnrecoverableError` when no further attempt could help, and any other error to be retried. No error message contains
+ * `PermanentFailure` when no further attempt could help, and any other error to be retried. No error message contains
  * a variable's value, because BullMQ keeps the message with the job.
  */
 export function createSendMail(dependencies: SendMailDependencies) {
@@ -98,7 +97,7 @@ export function createSendMail(dependencies: SendMailDependencies) {
       await settlement.settle(idOf(job))
       metrics.failed.inc()
       logger.warn({ mailId: job.id, reason }, 'a mail failed permanently')
-      throw new UnrecoverableError(reason)
+      throw new PermanentFailure(reason)
     }
     metrics.retried.inc()
     logger.warn({ mailId: job.id, reason, attempt: job.attemptsMade + 1 }, 'a mail will be retried')
