@@ -42,7 +42,7 @@ const findHolders = (field: 'username' | 'email'): Statement => ({
 })
 const FIND_HOLDERS = { username: findHolders('username'), email: findHolders('email') }
 
-/** Many users in few statements. Given a transaction, it works inside that transaction. */
+/** Creates the repository that stores many users in few statements. Given a transaction, it works inside that transaction. */
 export function createUserImportRepository(db: Queryable) {
   return {
     /** Ignores case. Deleted users keep their names. */

@@ -39,7 +39,7 @@ const FIND_SINCE: Statement = {
   text: 'select 1 as found from audit_event where userid = $1 and name = $2 and created_at > $3 limit 1',
 }
 
-/** The audit trail of the accounts. Given a transaction, it works inside that transaction. */
+/** Creates the repository of the audit trail. Given a transaction, it works inside that transaction. */
 export function createAuditRepository(db: Queryable) {
   return {
     async insert(events: readonly DatedEvent[]): Promise<void> {

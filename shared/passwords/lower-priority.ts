@@ -6,7 +6,7 @@ const NICE = 5
 
 /**
  * Lowers the priority of the threads of libuv's pool, which hash, on Linux. Other requests then do not wait for hashes: in
- * the row "ping, 1,000 a second during logins" the median is 2.2 instead of 4.4 ms.
+ * the bench row "ping, 1,000 a second during logins" the median is 2.2 instead of 4.4 ms.
  */
 export async function lowerPoolPriority(): Promise<void> {
   const ids = await readdir(THREADS).catch(() => [])

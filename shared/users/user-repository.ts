@@ -106,7 +106,7 @@ const RESTORE: Statement = {
 
 export type UserRepository = ReturnType<typeof createUserRepository>
 
-/** Users and their properties. Given a transaction instead of the pool, it works inside that transaction. */
+/** Creates the repository of users and their properties. Given a transaction instead of the pool, it works inside that transaction. */
 export function createUserRepository(db: Queryable) {
   async function find(statement: Statement, value: Parameters<Queryable['query']>[1]): Promise<User[]> {
     return toUsers(db, await db.query<UserRow>(statement, value))

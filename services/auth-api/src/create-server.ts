@@ -92,7 +92,7 @@ function limitPipelining(listener: RequestListener): RequestListener {
   const countOf = (socket: Socket): number => waiting.get(socket) ?? 0
   return (request, response) => {
     const { socket } = request
-    // Node assigns the socket after the earlier pipelined responses.
+    // A response has a socket once the earlier pipelined ones have ended.
     if (response.socket) return listener(request, response)
     waiting.set(socket, countOf(socket) + 1)
     response.once('close', () => waiting.set(socket, countOf(socket) - 1))

@@ -1,6 +1,6 @@
 import type { Difference } from './adoption.ts'
 
-/** Each difference with the rows that cause it, what it causes and the SQL that removes it. */
+/** Describes each difference: the rows that cause it, what it causes and the SQL that removes it. */
 export const describeDifferences = (differences: readonly Difference[]): string =>
   differences.map(describeDifference).join('\n')
 
@@ -9,7 +9,7 @@ function describeDifference({ problem, consequence = '', examples = [], fix = ''
   return [`${problem}${examples.length > 0 ? ':' : ''}`, ...details.map((line) => `  ${line}`)].join('\n')
 }
 
-/** Why a migration does not start. */
+/** Says why a migration does not start. */
 export function describeRefusal(differences: readonly Difference[]): string {
   const byHand = differences.filter(({ fix }) => fix === undefined)
   const remedy =
@@ -20,11 +20,11 @@ export function describeRefusal(differences: readonly Difference[]): string {
   return `The database cannot be used as it is, and nothing was changed. ${remedy}\n${describeDifferences(shown)}`
 }
 
-/** Why no service starts, in one line. */
+/** Says in one line why no service starts. */
 export const describeSharedAccounts = (shared: readonly Difference[]): string =>
   `${shared.map(({ problem }) => problem).join('; ')}. Fix this before Latchkey uses this database, or two accounts can share a name: \`npm run migrate -- status\` shows how.`
 
-/** What `up --adopt` would do, as SQL text. */
+/** Returns what `up --adopt` would do, as SQL text. */
 export function describePlan(differences: readonly Difference[], pending: readonly string[]): string {
   const statements = differences.map(({ problem, fix }) => `-- ${problem}\n${fix}`)
   const migrations = pending.map((name) => `-- then the migration ${name}`)

@@ -18,7 +18,7 @@ export interface InspectedDatabase {
   isMigrated: boolean
 }
 
-/** How the specified tables differ from the specification, in the order in which the SQL of the fixes can run. */
+/** Finds how the specified tables differ from the specification, in the order in which the SQL of the fixes can run. */
 export function findDifferences(inspected: InspectedDatabase): Difference[] {
   const foreign = findForeign(inspected)
   if (foreign.length > 0) return foreign
@@ -32,7 +32,7 @@ export function findDifferences(inspected: InspectedDatabase): Difference[] {
   ]
 }
 
-/** Why two users can share an e-mail, a username or an id; empty where they cannot. */
+/** Finds why two users can share an e-mail, a username or an id; empty where they cannot. */
 export const findSharedAccounts = (inspected: InspectedDatabase): Difference[] =>
   hasTable(inspected, 'users')
     ? [
@@ -45,7 +45,7 @@ export const findSharedAccounts = (inspected: InspectedDatabase): Difference[] =
       ]
     : []
 
-/** Why the tables belong to another product. Nothing else is worth saying about them. */
+/** Finds why the tables belong to another product. Nothing else is worth saying about them. */
 export function findForeign(inspected: InspectedDatabase): Difference[] {
   const views = inspected.schema.tables
     .filter(({ table_name, is_table }) => isSpecified(table_name) && !is_table)
@@ -67,7 +67,7 @@ export function findForeign(inspected: InspectedDatabase): Difference[] {
   return [...difference, ...findOccupied(inspected)]
 }
 
-/** Tables of another product under the names of Latchkey's own. */
+/** Finds tables of another product under the names of Latchkey's own. */
 const findOccupied = (inspected: InspectedDatabase): Difference[] =>
   Object.entries(OWN_TABLES).flatMap(([table, columns]) => {
     const missing = columns.filter((column) => isMissing(inspected, { table, column }))
@@ -76,7 +76,7 @@ const findOccupied = (inspected: InspectedDatabase): Difference[] =>
     return [{ problem: `${table} has no column ${missing.join(', ')}`, consequence }]
   })
 
-/** MySQL's MyISAM. */
+/** Finds tables without transactions, as those of MySQL's MyISAM. */
 const findStorage = ({ schema }: InspectedDatabase): Difference[] =>
   schema.tables
     .filter(({ table_name, is_transactional }) => isSpecified(table_name) && !is_transactional)
@@ -156,7 +156,7 @@ const findMissingKey = (inspected: InspectedDatabase): Difference[] =>
         },
       ]
 
-/** The columns of the login that have no unique index. */
+/** Finds the columns of the login that have no unique index. */
 const findSharedNames = (inspected: InspectedDatabase): Difference[] =>
   findSpecified(inspected).flatMap(({ name, column, found }) => {
     const { uniqueKey, addUniqueIndex } = inspected.adoption
@@ -174,7 +174,7 @@ const findSharedNames = (inspected: InspectedDatabase): Difference[] =>
     ]
   })
 
-/** Columns of the other program that Latchkey does not write. */
+/** Finds columns of the other program that need a value, and that Latchkey does not write. */
 const findUnknownColumns = ({ schema }: InspectedDatabase): Difference[] =>
   schema.columns
     .filter(

@@ -14,7 +14,7 @@ interface RowCheck {
   condition: string
 }
 
-/** The rows with which the database cannot be as specified. Reads the whole of `users` for each check. */
+/** Finds the rows with which the database cannot be as specified. Reads the whole of `users` for each check. */
 export async function findRowFaults(db: Queryable, inspected: InspectedDatabase): Promise<Difference[]> {
   const faults: Difference[] = []
   for (const check of listChecks(inspected)) {

@@ -14,7 +14,7 @@ import { findRowFaults } from './find-row-faults.ts'
 const LAST_CHANGE = '0011_fold_sigma'
 
 /**
- * How the database differs from the specification, except for what the pending migrations change. Reads rows only while
+ * Finds how the database differs from the specification, except for what the pending migrations change. Reads rows only while
  * these migrations are pending, or the tables differ.
  */
 export async function inspectDatabase(db: Queryable, applied: ReadonlySet<string>): Promise<Difference[]> {
@@ -26,7 +26,7 @@ export async function inspectDatabase(db: Queryable, applied: ReadonlySet<string
   return mayHaveRowFaults ? [...differences, ...(await findRowFaults(db, inspected))] : differences
 }
 
-/** Why two users can share an e-mail, a username or an id. Reads the catalog only. */
+/** Finds why two users can share an e-mail, a username or an id. Reads the catalog only. */
 export async function inspectAccounts(db: Queryable, applied: ReadonlySet<string>): Promise<Difference[]> {
   const inspected = await readCatalog(db, applied)
   return inspected ? findSharedAccounts(inspected) : []

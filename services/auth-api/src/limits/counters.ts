@@ -48,7 +48,7 @@ export function createCounterFactory(redis: RedisClient | undefined, logger: Lim
   return (name, windowSeconds) => {
     const window = { customDuration: windowSeconds }
     async function askRedis(key: string, events: number): Promise<RateLimiterRes | undefined> {
-      // A count is read by adding nothing: `get` is a transaction of four commands, by which the row "login, sha1" loses a fifth.
+      // A count is read by adding nothing: `get` is a transaction of four commands, by which the bench row "login, sha1" loses a fifth.
       return shared?.penalty(key, events, window).then(outages.end, outages.report)
     }
     return {

@@ -115,7 +115,7 @@ async function verify(
   const { registrationInfo } = await verifying(
     verifyRegistrationResponse({
       response: credential,
-      // It was read from the same text.
+      // The caller has checked the challenge of this text.
       expectedChallenge: () => true,
       expectedOrigin: [...origins],
       expectedRPID: id,

@@ -38,7 +38,7 @@ export function createVerifyPasskey({ party, clock }: VerifyPasskeyDependencies)
     const { verified, authenticationInfo } = await verifying(
       verifyAuthenticationResponse({
         response: credential,
-        // The caller has read it from the same text.
+        // The caller has checked the challenge of this text.
         expectedChallenge: () => true,
         expectedOrigin: [...party.origins],
         expectedRPID: party.id,
