@@ -9,5 +9,5 @@ export interface Client {
   audit: RequestAudit
 }
 
-/** The sender of a request with a token. */
+/** The sender of a request with a token, in a route whose limits read the request. */
 export type LoggedInClient = Client & Caller

@@ -155,7 +155,7 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     /** Returns the sender of a request. */
     clientOf,
     /** Returns the sender of a request with a token. */
-    callerOf: (request: AuditedRequest & LimitedRequest & { jwt: Claims }): LoggedInClient => ({
+    loggedInClientOf: (request: AuditedRequest & LimitedRequest & { jwt: Claims }): LoggedInClient => ({
       ...clientOf(request),
       claims: request.jwt,
     }),

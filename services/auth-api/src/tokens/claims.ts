@@ -35,7 +35,7 @@ export interface Session {
 export type UserClaims = z.output<typeof UserClaims>
 export type Claims = z.output<typeof Claims>
 
-/** The sender of a request with a token. */
+/** The token of a request and its audit trail: what a change by a logged-in user needs. */
 export interface Caller {
   claims: Claims
   audit: RequestAudit

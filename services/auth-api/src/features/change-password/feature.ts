@@ -23,6 +23,6 @@ export async function addChangePassword(app: FastifyInstance, config: Config, co
   })
   await app.register(changePasswordRoutes, {
     freshFactorProblems: core.freshFactorProblems,
-    changePassword: (change, request) => changePassword(change, core.callerOf(request)),
+    changePassword: (change, request) => changePassword(change, core.loggedInClientOf(request)),
   })
 }

@@ -21,6 +21,7 @@ export async function addDeleteAccount(app: FastifyInstance, config: Config, cor
   })
   await app.register(deleteAccountRoutes, {
     freshFactorProblems: core.freshFactorProblems,
-    deleteAccount: (currentPassword, request) => deleteAccount(currentPassword, core.callerOf(request)),
+    deleteAccount: (currentPassword, request) =>
+      deleteAccount(currentPassword, core.loggedInClientOf(request)),
   })
 }

@@ -11,7 +11,7 @@ import { createVerifyCode } from './verify-code.ts'
 /** Adds second factors, the second step of a login, and the step-up of a token, where SECOND_FACTOR is `on`. */
 export async function addFactors(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { db, transaction, secondFactor, notify, requireCurrentPassword, clock } = core
-  const { clientOf, callerOf } = core
+  const { clientOf, loggedInClientOf } = core
   const { getTokenUser, lockUser, issueToken } = core.tokens
   if (!secondFactor) return
   const verifyCode = createVerifyCode({ ...secondFactor, notify, clock })
@@ -38,12 +38,12 @@ export async function addFactors(app: FastifyInstance, config: Config, core: Cor
   const factors = createManageFactors({ db, transaction, getTokenUser, lockUser, secondFactor, clock })
   await app.register(factorRoutes, {
     answer: (given, request) => answer(given, clientOf(request)),
-    stepUp: (given, request) => stepUp(given, callerOf(request)),
+    stepUp: (given, request) => stepUp(given, loggedInClientOf(request)),
     list: (request) => factors.list(request.jwt.sub),
-    beginTotp: (given, request) => enrolTotp.begin(given, callerOf(request)),
-    confirmTotp: (code, request) => enrolTotp.confirm(code, callerOf(request)),
-    rename: (id, name, request) => factors.rename(callerOf(request), id, name),
-    remove: (id, request) => factors.remove(callerOf(request), id),
-    renewRecoveryCodes: (request) => factors.renewRecoveryCodes(callerOf(request)),
+    beginTotp: (given, request) => enrolTotp.begin(given, loggedInClientOf(request)),
+    confirmTotp: (code, request) => enrolTotp.confirm(code, loggedInClientOf(request)),
+    rename: (id, name, request) => factors.rename(loggedInClientOf(request), id, name),
+    remove: (id, request) => factors.remove(loggedInClientOf(request), id),
+    renewRecoveryCodes: (request) => factors.renewRecoveryCodes(loggedInClientOf(request)),
   })
 }

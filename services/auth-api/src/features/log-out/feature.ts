@@ -9,6 +9,6 @@ export async function addLogOut(app: FastifyInstance, core: Core): Promise<void>
   const { revokeSession, validity, lockUser } = core.tokens
   const logOut = createLogOut({ revokeSession, validity, transaction, usersIn, lockUser, clock })
   await app.register(logOutRoutes, {
-    logOut: (request, options) => logOut(core.callerOf(request), options),
+    logOut: (request, options) => logOut(core.loggedInClientOf(request), options),
   })
 }

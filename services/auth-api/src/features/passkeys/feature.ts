@@ -10,7 +10,7 @@ import { createVerifyPasskey } from './verify-passkey.ts'
 
 /** Adds passkeys, as a second factor and in place of a password, if SECOND_FACTOR is `on` and PASSKEY_ORIGINS names a page. */
 export async function addPasskeys(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { secondFactor, db, clock, requireCurrentPassword, clientOf, callerOf } = core
+  const { secondFactor, db, clock, requireCurrentPassword, clientOf, loggedInClientOf } = core
   const { getTokenUser } = core.tokens
   const { rpId, origins } = config.passkeys
   if (!secondFactor || rpId === undefined || origins.length === 0) return
@@ -37,9 +37,9 @@ export async function addPasskeys(app: FastifyInstance, config: Config, core: Co
   await app.register(passkeyRoutes, {
     loginOptions: passkeyLogin.options,
     logIn: (credential, request) => passkeyLogin.finish(credential, clientOf(request)),
-    stepUpOptions: (request) => passkeyStepUp.options(callerOf(request)),
-    stepUp: (credential, request) => passkeyStepUp.finish(credential, callerOf(request)),
-    begin: (currentPassword, request) => register.begin(currentPassword, callerOf(request)),
-    confirm: (registration, request) => register.confirm(registration, callerOf(request)),
+    stepUpOptions: (request) => passkeyStepUp.options(loggedInClientOf(request)),
+    stepUp: (credential, request) => passkeyStepUp.finish(credential, loggedInClientOf(request)),
+    begin: (currentPassword, request) => register.begin(currentPassword, loggedInClientOf(request)),
+    confirm: (registration, request) => register.confirm(registration, loggedInClientOf(request)),
   })
 }

@@ -14,7 +14,7 @@ import { createUpdateProfile } from './update-profile.ts'
 
 /** Adds the profile, its update, and the confirmation of a new e-mail. */
 export async function addProfile(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { db, transaction, usersIn, databaseClock, callerOf } = core
+  const { db, transaction, usersIn, databaseClock, loggedInClientOf } = core
   const databaseTime = databaseClock.now
   const { changeEmail, guardEmailChange, confirmEmailChange } = createEmailChangeSteps(config, core)
   const getProfile = createGetProfile({ profiles: createProfileRepository(db), databaseTime })
@@ -30,8 +30,8 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
   await app.register(profileRoutes, {
     freshFactorProblems: core.freshFactorProblems,
     getProfile,
-    updateProfile: (change, request) => updateProfile(change, callerOf(request)),
-    confirmEmailChange: (code, request) => confirmEmailChange(code, callerOf(request)),
+    updateProfile: (change, request) => updateProfile(change, loggedInClientOf(request)),
+    confirmEmailChange: (code, request) => confirmEmailChange(code, loggedInClientOf(request)),
     shownProperties: config.profile.properties,
   })
 }

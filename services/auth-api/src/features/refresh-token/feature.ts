@@ -18,5 +18,7 @@ export async function addRefreshToken(app: FastifyInstance, config: Config, core
     clock: core.clock,
     databaseTime: core.databaseClock.now,
   })
-  await app.register(refreshTokenRoutes, { refreshToken: (request) => refreshToken(core.callerOf(request)) })
+  await app.register(refreshTokenRoutes, {
+    refreshToken: (request) => refreshToken(core.loggedInClientOf(request)),
+  })
 }
