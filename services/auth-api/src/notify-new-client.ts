@@ -29,7 +29,7 @@ const HOUR_MS = 60 * 60 * 1000
  * address and its User-Agent without numbers, so that a new version of a browser is not a new client. The first client is
  * remembered without a mail: nobody knows whether it is new. A login of a known client costs no statement.
  *
- * It does not use `limits/known-clients.ts`: those clients end with their Redis, and each would then cause a mail again.
+ * It does not use `limits/known-addresses.ts`: those addresses end with their Redis, and each would then cause a mail again.
  */
 export function createNotifyNewClient(dependencies: NotifyNewClientDependencies): NotifyNewClient {
   const { transaction, usersIn, notify, logger, clock } = dependencies

@@ -2,11 +2,11 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import { CHALLENGE_SECONDS } from '../second-factor/challenges.ts'
 import { type Counted, tooManyRequests } from './counters.ts'
 import { createFailureLimiter, type FailureLimiterOptions } from './failure-limiter.ts'
-import type { KnownClients } from './known-clients.ts'
+import type { KnownAddresses } from './known-addresses.ts'
 import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
 
 export interface FactorLimiterOptions extends Omit<FailureLimiterOptions, 'name' | 'countedErrors'> {
-  knownClients: KnownClients
+  knownAddresses: KnownAddresses
 }
 
 /** An attempt to show a second factor. */
@@ -38,7 +38,7 @@ const MAX_CODES_A_DAY = 100
  * have never succeeded, and of each one that has. So an attacker who knows the password does not lock the owner out: the owner
  * can log in from a known address, and from anywhere by a recovery code.
  */
-export function createFactorLimiter({ knownClients, ...options }: FactorLimiterOptions): LimitFactors {
+export function createFactorLimiter({ knownAddresses, ...options }: FactorLimiterOptions): LimitFactors {
   const { accountKey, createCounter } = options
   const limitFailures = createFailureLimiter({
     ...options,
@@ -50,7 +50,7 @@ export function createFactorLimiter({ knownClients, ...options }: FactorLimiterO
 
   async function countCode(request: LimitedRequest, userid: string): Promise<Counted> {
     const account = accountKey(userid)
-    const isKnown = await knownClients.has(request, userid)
+    const isKnown = await knownAddresses.has(request, userid)
     return ofDay.count(isKnown ? pairKey(addressKey(request), account) : account)
   }
 
@@ -62,7 +62,7 @@ export function createFactorLimiter({ knownClients, ...options }: FactorLimiterO
       const counted = isGuessable ? await countCode(request, userid) : undefined
       if (counted && counted.count > MAX_CODES_A_DAY) throw tooManyRequests(counted)
       const result = await work()
-      await knownClients.remember(request, userid)
+      await knownAddresses.remember(request, userid)
       return result
     })
 }

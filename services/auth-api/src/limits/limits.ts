@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { createCounterFactory, type LimitLogger } from './counters.ts'
 import { createFactorLimiter } from './factor-limiter.ts'
 import { createFailureLimiter } from './failure-limiter.ts'
-import { createKnownClients } from './known-clients.ts'
+import { createKnownAddresses } from './known-addresses.ts'
 import { createAccountKey } from './limit-keys.ts'
 import { createLoginLimiter } from './login-limiter.ts'
 import { createMailLimiter } from './mail-limiter.ts'
@@ -29,11 +29,11 @@ export function createLimits(
   const { requestsPerMinute } = limits
   const createCounter = createCounterFactory(limitStore, logger)
   const accountKey = createAccountKey(secret)
-  const knownClients = createKnownClients(limitStore, accountKey)
-  const options = { ...limits, createCounter, accountKey, knownClients }
+  const knownAddresses = createKnownAddresses(limitStore, accountKey)
+  const options = { ...limits, createCounter, accountKey, knownAddresses }
   return {
     accountKey,
-    knownClients,
+    knownAddresses,
     limitRequest: requestsPerMinute === 0 ? undefined : createRequestLimiter(limitStore, requestsPerMinute),
     limitLogin: createLoginLimiter(options),
     limitFactors: createFactorLimiter(options),

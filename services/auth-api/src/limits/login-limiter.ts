@@ -1,10 +1,10 @@
 import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import { createFailureLimiter, type FailureLimiterOptions } from './failure-limiter.ts'
-import type { KnownClients } from './known-clients.ts'
+import type { KnownAddresses } from './known-addresses.ts'
 import { addressKey, type LimitedRequest } from './limit-keys.ts'
 
 export interface LoginLimiterOptions extends Omit<FailureLimiterOptions, 'name' | 'countedErrors'> {
-  knownClients: KnownClients
+  knownAddresses: KnownAddresses
 }
 
 /**
@@ -17,8 +17,8 @@ export type LimitLogin = <Result>(
   logIn: (client: HashClient) => Promise<Result>,
 ) => Promise<Result>
 
-/** Limits failed logins by address and by account, and remembers the clients whose logins succeed. */
-export function createLoginLimiter({ knownClients, ...options }: LoginLimiterOptions): LimitLogin {
+/** Limits failed logins by address and by account, and remembers the addresses whose logins succeed. */
+export function createLoginLimiter({ knownAddresses, ...options }: LoginLimiterOptions): LimitLogin {
   const { accountKey } = options
   const countedErrors = ['invalid_credentials', 'wrong_password'] as const
   const limitFailures = createFailureLimiter({ ...options, name: 'login', countedErrors })
@@ -28,11 +28,11 @@ export function createLoginLimiter({ knownClients, ...options }: LoginLimiterOpt
       const result = await logIn({
         address: addressKey(request),
         account: accountKey(account),
-        trust: (await knownClients.has(request, account)) ? 'known' : 'other',
+        trust: (await knownAddresses.has(request, account)) ? 'known' : 'other',
         // Under an overload clients give up and come back. A hash for a client that has left delays the others.
         hasLeft: () => request.raw.socket.destroyed,
       })
-      await knownClients.remember(request, account)
+      await knownAddresses.remember(request, account)
       return result
     })
 }

@@ -1,5 +1,5 @@
 import { type Counted, type CreateCounter, tooManyRequests } from './counters.ts'
-import type { KnownClients } from './known-clients.ts'
+import type { KnownAddresses } from './known-addresses.ts'
 import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
 
 export interface MailLimiterOptions {
@@ -7,7 +7,7 @@ export interface MailLimiterOptions {
   name: string
   createCounter: CreateCounter
   accountKey: (account: string) => string
-  knownClients: KnownClients
+  knownAddresses: KnownAddresses
   /** Requests an hour per account, and a minute per address; 0 sets no limit. */
   resetRequests: number
 }
@@ -26,7 +26,7 @@ const CEILING_FACTOR = 3
  * would flood the mailbox. An address that is known for the account has a limit that no other address can spend.
  */
 export function createMailLimiter(options: MailLimiterOptions): LimitMail {
-  const { name, createCounter, accountKey, knownClients, resetRequests: limit } = options
+  const { name, createCounter, accountKey, knownAddresses, resetRequests: limit } = options
   if (limit === 0) return async () => undefined
   const addresses = createCounter(`${name}-address`, MINUTE)
   const accounts = createCounter(`${name}-account`, HOUR)
@@ -38,7 +38,7 @@ export function createMailLimiter(options: MailLimiterOptions): LimitMail {
     const account = accountKey(accountName)
     const pair = pairKey(address, account)
     requireAtMost(limit, await addresses.count(address))
-    if (await knownClients.has(request, accountName)) return requireAtMost(limit, await pairs.count(pair))
+    if (await knownAddresses.has(request, accountName)) return requireAtMost(limit, await pairs.count(pair))
 
     // A refused request does not count: one address could reach the ceiling with these.
     const soFar = await accounts.read(account)

@@ -3,13 +3,13 @@ import type { LoginField } from '@latchkey/shared/users/user-repository.ts'
 import { reportRefusal } from '../audit/request-audit.ts'
 import type { Client } from '../client.ts'
 import type { LimitFactors } from '../limits/factor-limiter.ts'
-import type { KnownClients } from '../limits/known-clients.ts'
+import type { KnownAddresses } from '../limits/known-addresses.ts'
 import type { NotifyNewClient } from '../notify-new-client.ts'
 import type { CountFactor } from '../service-metrics.ts'
 import type { IssuedToken } from '../tokens/issue-token.ts'
 
 export interface FactorAttemptsDependencies {
-  limits: { limitFactors: LimitFactors; knownClients: Pick<KnownClients, 'remember'> }
+  limits: { limitFactors: LimitFactors; knownAddresses: Pick<KnownAddresses, 'remember'> }
   notifyNewClient: NotifyNewClient
   count: CountFactor
   field: LoginField
@@ -47,7 +47,7 @@ export function createFactorAttempts(dependencies: FactorAttemptsDependencies) {
   return {
     run,
 
-    /** Runs a login by a factor: mails about a new client, and remembers the client for logins by the password. */
+    /** Runs a login by a factor: mails about a new client, and remembers its address for logins by the password. */
     async logIn(
       client: Client,
       attempt: FactorAttempt,
@@ -55,7 +55,7 @@ export function createFactorAttempts(dependencies: FactorAttemptsDependencies) {
     ): Promise<IssuedToken> {
       const { user, issued } = await run(client, attempt, answer)
       await notifyNewClient(user, client.audit)
-      await limits.knownClients.remember(client.request, user[field] ?? user.userid)
+      await limits.knownAddresses.remember(client.request, user[field] ?? user.userid)
       return issued
     },
   }

@@ -6,7 +6,7 @@ import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainer
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.ts'
 import { createCounterFactory } from '../../src/limits/counters.ts'
-import { createKnownClients } from '../../src/limits/known-clients.ts'
+import { createKnownAddresses } from '../../src/limits/known-addresses.ts'
 import { openLimitStore } from '../../src/limits/limit-store.ts'
 import { createLimits } from '../../src/limits/limits.ts'
 import { startSeverableProxy } from '../support/severable-proxy.ts'
@@ -162,7 +162,7 @@ describe('limits in Redis', () => {
       await queue.waitUntilReady()
       const used = Number(/used_memory:(\d+)/.exec(await redis.run('info', 'memory'))?.[1])
       await redis.run('config', 'set', 'maxmemory', String(used + 2 * 2 ** 20))
-      const known = createKnownClients(store, (account) => account.padEnd(43, '='), 2_500)
+      const known = createKnownAddresses(store, (account) => account.padEnd(43, '='), 2_500)
       const clientOf = (n: number) => ({
         ip: `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`,
         raw: { socket: { destroyed: false } },
@@ -170,7 +170,7 @@ describe('limits in Redis', () => {
       for (let n = 0; n < 25_000; n += 500)
         await Promise.all(Array.from({ length: 500 }, (_, more) => known.remember(clientOf(n + more), 'ada')))
       expect(Number(await store.zcard('latchkey-limit:known'))).toBe(2_500)
-      const ofAnother = createKnownClients(store, (account) => account.padEnd(43, '='), 2_500)
+      const ofAnother = createKnownAddresses(store, (account) => account.padEnd(43, '='), 2_500)
       expect(await ofAnother.has(clientOf(24_999), 'ada')).toBe(true)
       expect(await ofAnother.has(clientOf(0), 'ada'), 'the oldest').toBe(false)
       expect((await queue.add('mail', {})).id).toBeDefined()
@@ -269,7 +269,7 @@ describe('limits in Redis', () => {
 
   it('know where users have logged in on another replica, for 30 days', async () => {
     const [one, two] = [await openStore(), await openStore()].map((store) =>
-      createKnownClients(store, (account) => account),
+      createKnownAddresses(store, (account) => account),
     )
     await one?.remember(HERE, 'ada')
     expect([await two?.has(HERE, 'ada'), await two?.has(HERE, 'bob')]).toEqual([true, false])

@@ -11,7 +11,7 @@ import {
   TOPOLOGIES,
 } from '../../../test/support/redis-servers.ts'
 import { createCounterFactory } from '../../src/limits/counters.ts'
-import { createKnownClients } from '../../src/limits/known-clients.ts'
+import { createKnownAddresses } from '../../src/limits/known-addresses.ts'
 import { openLimitStore } from '../../src/limits/limit-store.ts'
 
 const JOB = aMailJob()
@@ -63,7 +63,7 @@ describe.each(EACH)('a $topology of $image', ({ image, topology }) => {
         for (const [index, counter] of counters.entries())
           expect(await counter.count(key)).toMatchObject({ count: index + 1 })
       const request = { ip: '203.0.113.1', raw: { socket: { destroyed: false } } }
-      const [here, elsewhere] = [1, 2].map(() => createKnownClients(store, (account) => account))
+      const [here, elsewhere] = [1, 2].map(() => createKnownAddresses(store, (account) => account))
       await here?.remember(request, 'ada')
       expect(await elsewhere?.has(request, 'ada')).toBe(true)
     } finally {

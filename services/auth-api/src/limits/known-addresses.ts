@@ -4,28 +4,28 @@ import { LRUCache } from 'lru-cache'
 import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
 
 /** The addresses from which logins to an account have succeeded. */
-export interface KnownClients {
+export interface KnownAddresses {
   remember(request: LimitedRequest, account: string): Promise<void>
   has(request: LimitedRequest, account: string): Promise<boolean>
 }
 
 const REMEMBERED_MS = 30 * 24 * 60 * 60 * 1000
-const CLIENTS_IN_MEMORY = 50_000
-/** Clients in Redis, which take some 25 MB there. The one whose last login is the oldest is forgotten first. */
-const CLIENTS_IN_REDIS = 200_000
-/** The sorted set of the clients in Redis, by the time of their last login. */
+const ADDRESSES_IN_MEMORY = 50_000
+/** Addresses in Redis, which take some 25 MB there. The one whose last login is the oldest is forgotten first. */
+const ADDRESSES_IN_REDIS = 200_000
+/** The sorted set of the addresses in Redis, by the time of their last login. */
 const REDIS_KEY = 'latchkey-limit:known'
 
 /**
- * Remembers for 30 days, in this process and, where there is Redis, for all replicas. Without Redis each process knows its own.
+ * Creates the store of known addresses. It remembers them for 30 days, in this process and, where there is Redis, for all replicas. Without Redis each process knows its own.
  * It does not read the property of `notify-new-client.ts`: a limit is checked before the user is read.
  */
-export function createKnownClients(
+export function createKnownAddresses(
   redis: RedisClient | undefined,
   accountKey: (account: string) => string,
-  maxInRedis = CLIENTS_IN_REDIS,
-): KnownClients {
-  const memory = new LRUCache<string, true>({ max: CLIENTS_IN_MEMORY, ttl: REMEMBERED_MS })
+  maxInRedis = ADDRESSES_IN_REDIS,
+): KnownAddresses {
+  const memory = new LRUCache<string, true>({ max: ADDRESSES_IN_MEMORY, ttl: REMEMBERED_MS })
   // A hash, because an address and an account key would take twice the memory.
   const keyOf = (request: LimitedRequest, account: string) =>
     hash('sha256', pairKey(addressKey(request), accountKey(account)), 'base64url').slice(0, 22)
