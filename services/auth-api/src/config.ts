@@ -14,9 +14,9 @@ export const parseConfig = declareConfig('auth-api', {
   },
   limits: {
     requestsPerMinute: 'RATE_LIMIT_REQUESTS',
-    failedLoginsPerMinute: 'RATE_LIMIT_LOGIN',
-    waitingLogins: 'HASH_QUEUE',
-    resetRequests: 'RATE_LIMIT_RESET',
+    failuresPerMinute: 'RATE_LIMIT_LOGIN',
+    waitingAttempts: 'HASH_QUEUE',
+    mailRequests: 'RATE_LIMIT_RESET',
   },
   shutdown: { graceSeconds: 'SHUTDOWN_GRACE', delaySeconds: 'SHUTDOWN_DELAY' },
   tokens: {

@@ -11,9 +11,9 @@ export interface FailureLimiterOptions {
   createCounter: CreateCounter
   accountKey: (account: string) => string
   /** Failures per account, and per address; 0 sets no limit. */
-  failedLoginsPerMinute: number
+  failuresPerMinute: number
   /** Attempts of one address that may wait for other attempts of that address to end. */
-  waitingLogins: number
+  waitingAttempts: number
 }
 
 /**
@@ -45,14 +45,14 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
     countedErrors,
     createCounter,
     accountKey,
-    failedLoginsPerMinute: limit,
-    waitingLogins,
+    failuresPerMinute: limit,
+    waitingAttempts,
   } = options
   if (limit === 0) return (_request, _account, attempt) => attempt()
   const addresses = createCounter(`${name}-address`, MINUTE)
   const accounts = createCounter(`${name}-account`, MINUTE)
   const pairs = createCounter(`${name}-pair`, MINUTE)
-  const queueByAddress = createAttemptQueues(limit + waitingLogins)
+  const queueByAddress = createAttemptQueues(limit + waitingAttempts)
   const queueByPair = createAttemptQueues()
 
   /** The counts that refuse an attempt; none when it may begin. */

@@ -18,9 +18,9 @@ const limitsOf = (given: Partial<Config['limits']> = {}) =>
     {
       limits: {
         requestsPerMinute: 0,
-        failedLoginsPerMinute: 2,
-        waitingLogins: 0,
-        resetRequests: 2,
+        failuresPerMinute: 2,
+        waitingAttempts: 0,
+        mailRequests: 2,
         ...given,
       },
     },
@@ -128,7 +128,7 @@ describe('failures', () => {
   })
 
   it.each([0, 3])('of concurrent attempts are no more than of others, after %i failures', async (earlier) => {
-    const { limitLogin } = limitsOf({ failedLoginsPerMinute: 5, waitingLogins: 100 })
+    const { limitLogin } = limitsOf({ failuresPerMinute: 5, waitingAttempts: 100 })
     const guess = (account: number) =>
       outcomeOf(limitLogin(HERE, `account ${account}`, () => setImmediate().then(wrong)))
     for (let account = 0; account < earlier; account++) await guess(account)
@@ -137,7 +137,7 @@ describe('failures', () => {
   })
 
   it('let one attempt more wait than the address may still fail, and no further one', async () => {
-    const { limitLogin } = limitsOf({ waitingLogins: 1 })
+    const { limitLogin } = limitsOf({ waitingAttempts: 1 })
     const gate = Promise.withResolvers<void>()
     const attempts = ['a', 'b', 'c', 'd'].map((account) =>
       outcomeOf(limitLogin(HERE, account, () => gate.promise)),
@@ -151,7 +151,7 @@ describe('failures', () => {
 describe('codes of second factors', () => {
   it('are a hundred a day from strangers together', async () => {
     const clock = stopClock()
-    const { limitFactors } = limitsOf({ failedLoginsPerMinute: 0 })
+    const { limitFactors } = limitsOf({ failuresPerMinute: 0 })
     const guess = (host: number) =>
       outcomeOf(
         limitFactors(

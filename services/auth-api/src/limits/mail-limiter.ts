@@ -9,7 +9,7 @@ export interface MailLimiterOptions {
   accountKey: (account: string) => string
   knownAddresses: KnownAddresses
   /** Requests an hour per account, and a minute per address; 0 sets no limit. */
-  resetRequests: number
+  mailRequests: number
 }
 
 /** Counts a request that sends a mail; throws `rate_limited` beyond the limit. */
@@ -26,7 +26,7 @@ const CEILING_FACTOR = 3
  * would flood the mailbox. An address that is known for the account has a limit that no other address can spend.
  */
 export function createMailLimiter(options: MailLimiterOptions): LimitMail {
-  const { name, createCounter, accountKey, knownAddresses, resetRequests: limit } = options
+  const { name, createCounter, accountKey, knownAddresses, mailRequests: limit } = options
   if (limit === 0) return async () => undefined
   const addresses = createCounter(`${name}-address`, MINUTE)
   const accounts = createCounter(`${name}-account`, HOUR)

@@ -229,7 +229,7 @@ describe('limits in Redis', () => {
   it('count each limit by keys that no other limit has', async () => {
     const store = await openStore()
     const limits = createLimits(
-      { limits: { requestsPerMinute: 20, failedLoginsPerMinute: 2, waitingLogins: 0, resetRequests: 2 } },
+      { limits: { requestsPerMinute: 20, failuresPerMinute: 2, waitingAttempts: 0, mailRequests: 2 } },
       { secret: new Uint8Array(64), limitStore: store, logger: { info: () => undefined, warn: expect.fail } },
     )
     const fail = (code: ErrorCode) => () => Promise.reject(new AppError(code, 'refused'))
