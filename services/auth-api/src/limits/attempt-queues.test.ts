@@ -10,9 +10,9 @@ function startAttempts() {
     begun,
     start(name: string, atOnce?: number) {
       const gate = Promise.withResolvers<void>()
-      const ended = queueByKey('key', (allow) => {
+      const ended = queueByKey('key', (setConcurrency) => {
         begun.push(name)
-        if (atOnce) allow(atOnce)
+        if (atOnce) setConcurrency(atOnce)
         return gate.promise
       })
       return {

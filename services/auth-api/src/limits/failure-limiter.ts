@@ -77,10 +77,10 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
     const address = addressKey(request)
     const account = accountKey(accountName)
     const keys = { address, account, pair: pairKey(address, account) }
-    return queueByAddress(address, async (allow) => {
+    return queueByAddress(address, async (setConcurrency) => {
       const addressCount = await addresses.read(address)
       // No more run at once than may still fail: forty concurrent guesses gain nothing over forty sequential ones.
-      allow(limit - addressCount.count)
+      setConcurrency(limit - addressCount.count)
       // Of each address, one guess at an account runs at a time: after the account has reached its limit, each can fail once more.
       return queueByPair(keys.pair, async () => {
         const reached = await findReached(keys, addressCount)
@@ -90,7 +90,7 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
         } catch (error) {
           // It is counted before the attempt ends and the next one begins.
           if (error instanceof AppError && countedErrors.includes(error.code))
-            allow(limit - (await count(keys)))
+            setConcurrency(limit - (await count(keys)))
           throw error
         }
       })
