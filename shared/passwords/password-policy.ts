@@ -24,10 +24,10 @@ export const MAXIMUM_CHARS = 256
 const TYPED_CHARS = 4 * MAXIMUM_CHARS
 
 /** The schema of a password to check. */
-export const givenPassword = () => boundedString(TYPED_CHARS).meta({ format: 'password' })
+export const givenPasswordSchema = () => boundedString(TYPED_CHARS).meta({ format: 'password' })
 
 /** The schema of a new password. Its policy is checked later: it has its own problem type. */
-export const newPassword = () =>
+export const newPasswordSchema = () =>
   boundedString(TYPED_CHARS)
     .refine((text) => text.isWellFormed(), 'must be whole characters')
     .meta({ format: 'password', description: 'The new password.' })

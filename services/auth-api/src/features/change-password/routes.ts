@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@latchkey/shared/app-error.ts'
-import { givenPassword, newPassword } from '@latchkey/shared/passwords/password-policy.ts'
+import { givenPasswordSchema, newPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -10,8 +10,8 @@ import type { PasswordChange } from './change-password.ts'
 const PasswordChangeBody = z
   .object(
     {
-      currentPassword: givenPassword().min(1, 'must not be empty'),
-      password: newPassword(),
+      currentPassword: givenPasswordSchema().min(1, 'must not be empty'),
+      password: newPasswordSchema(),
     },
     'must be a JSON object',
   )

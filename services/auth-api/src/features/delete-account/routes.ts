@@ -1,11 +1,11 @@
 import type { ErrorCode } from '@latchkey/shared/app-error.ts'
-import { givenPassword } from '@latchkey/shared/passwords/password-policy.ts'
+import { givenPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 
 const AccountDeletion = z
-  .object({ currentPassword: givenPassword().min(1, 'must not be empty') }, 'must be a JSON object')
+  .object({ currentPassword: givenPasswordSchema().min(1, 'must not be empty') }, 'must be a JSON object')
   .meta({ id: 'AccountDeletion', examples: [{ currentPassword: 'c0rrect-Horse!' }] })
 
 export interface DeleteAccountRoutesOptions {

@@ -1,11 +1,11 @@
 import type { Factor } from '@latchkey/shared/factors/factor-repository.ts'
 import { FACTOR_KINDS } from '@latchkey/shared/factors/user-factors.ts'
-import { givenPassword } from '@latchkey/shared/passwords/password-policy.ts'
+import { givenPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import { displayName } from '@latchkey/shared/users/account-names.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { sixDigitCode } from '../../one-time-codes/code-schemas.ts'
+import { sixDigitCodeSchema } from '../../one-time-codes/code-schemas.ts'
 import { FACTOR_NOT_YET_REQUIRED } from '../../plugins/authenticate.ts'
 import { challengeText } from '../../second-factor/challenges.ts'
 import { type Enrolled, RECENT_SECOND_FACTOR } from '../../second-factor/second-factor.ts'
@@ -41,7 +41,7 @@ const StepUpBody = z
   .object(
     {
       code: anyCode().optional(),
-      currentPassword: givenPassword()
+      currentPassword: givenPasswordSchema()
         .min(1, 'must not be empty')
         .optional()
         .describe('In place of a code, for a user without a second factor.'),
@@ -57,7 +57,7 @@ const StepUpBody = z
 const TotpEnrolment = z
   .object(
     {
-      currentPassword: givenPassword().min(1, 'must not be empty'),
+      currentPassword: givenPasswordSchema().min(1, 'must not be empty'),
       name: displayName().min(1, 'must not be empty').optional().describe('What the user calls the device.'),
     },
     'must be a JSON object',
@@ -80,7 +80,7 @@ const TotpSecret = z
   })
 
 const TotpConfirmation = z
-  .object({ code: sixDigitCode().describe('The first code of the app.') }, 'must be a JSON object')
+  .object({ code: sixDigitCodeSchema().describe('The first code of the app.') }, 'must be a JSON object')
   .meta({ id: 'TotpConfirmation', examples: [{ code: '042711' }] })
 
 const recoveryCodes = () => z.array(z.string()).describe('Shown this once. Each is valid once.')

@@ -1,4 +1,4 @@
-import { givenPassword } from '@latchkey/shared/passwords/password-policy.ts'
+import { givenPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import { boundedText } from '@latchkey/shared/users/storable-text.ts'
 import { MAX_LENGTH } from '@latchkey/shared/users/user.ts'
 import type { FastifyRequest } from 'fastify'
@@ -17,7 +17,7 @@ const LoginBody = z
       username: boundedText(TYPED_CHARS)
         .min(1, 'must not be empty')
         .describe('The e-mail address or the username, as LOGIN_FIELD says.'),
-      password: givenPassword().min(1, 'must not be empty'),
+      password: givenPasswordSchema().min(1, 'must not be empty'),
     },
     'must be a JSON object',
   )

@@ -1,4 +1,4 @@
-import { givenPassword } from '@latchkey/shared/passwords/password-policy.ts'
+import { givenPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import { displayName } from '@latchkey/shared/users/account-names.ts'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { FastifyRequest } from 'fastify'
@@ -75,7 +75,7 @@ const ChallengeBody = z
   .meta({ id: 'PasskeyChallenge', examples: [{}] })
 
 const PasskeyEnrolment = z
-  .object({ currentPassword: givenPassword().min(1, 'must not be empty') }, 'must be a JSON object')
+  .object({ currentPassword: givenPasswordSchema().min(1, 'must not be empty') }, 'must be a JSON object')
   .meta({ id: 'PasskeyEnrolment', examples: [{ currentPassword: 'c0rrect-Horse!' }] })
 
 const PasskeyOptions = z

@@ -1,9 +1,9 @@
-import { newPassword } from '@latchkey/shared/passwords/password-policy.ts'
+import { newPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { requestToken, sixDigitCode } from '../../one-time-codes/code-schemas.ts'
+import { requestTokenSchema, sixDigitCodeSchema } from '../../one-time-codes/code-schemas.ts'
 import type { CodeConfirmation as CodeGiven } from './confirm-code.ts'
 import type { NewPassword } from './set-password.ts'
 
@@ -22,8 +22,8 @@ const CodeConfirmation = z
   .object(
     {
       email: emailAddress(),
-      code: sixDigitCode(),
-      token: requestToken()
+      code: sixDigitCodeSchema(),
+      token: requestTokenSchema()
         .optional()
         .describe(
           'The token that the request of the reset returned. Without it the newest open reset of the e-mail is confirmed.',
@@ -37,8 +37,8 @@ const NewPasswordBody = z
   .object(
     {
       email: emailAddress(),
-      token: requestToken().describe('The token that the confirmation of the code returned.'),
-      password: newPassword(),
+      token: requestTokenSchema().describe('The token that the confirmation of the code returned.'),
+      password: newPasswordSchema(),
     },
     'must be a JSON object',
   )

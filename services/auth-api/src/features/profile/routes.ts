@@ -1,12 +1,12 @@
 import type { ErrorCode } from '@latchkey/shared/app-error.ts'
-import { givenPassword } from '@latchkey/shared/passwords/password-policy.ts'
+import { givenPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import { displayName } from '@latchkey/shared/users/account-names.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import { LANGUAGES, type User } from '@latchkey/shared/users/user.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { sixDigitCode } from '../../one-time-codes/code-schemas.ts'
+import { sixDigitCodeSchema } from '../../one-time-codes/code-schemas.ts'
 import { Profile, toProfile } from './profile.ts'
 import type { ProfileRecord } from './profile-repository.ts'
 
@@ -15,7 +15,7 @@ const ProfileUpdate = z
     {
       name: displayName().optional(),
       email: emailAddress().optional(),
-      currentPassword: givenPassword()
+      currentPassword: givenPasswordSchema()
         .optional()
         .describe('Required to change the e-mail where EMAIL_CHANGE is `confirmed`.'),
       language: z.enum(LANGUAGES, `must be one of ${LANGUAGES.join(', ')}`).optional(),
@@ -27,7 +27,7 @@ const ProfileUpdate = z
 export type ProfileUpdate = z.output<typeof ProfileUpdate>
 
 const EmailConfirmation = z
-  .object({ code: sixDigitCode() }, 'must be a JSON object')
+  .object({ code: sixDigitCodeSchema() }, 'must be a JSON object')
   .meta({ id: 'EmailConfirmation', examples: [{ code: '123456' }] })
 
 export interface ProfileRoutesOptions {

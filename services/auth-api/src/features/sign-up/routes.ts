@@ -1,11 +1,11 @@
-import { newPassword } from '@latchkey/shared/passwords/password-policy.ts'
+import { newPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import { displayName, username } from '@latchkey/shared/users/account-names.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import { fold, LANGUAGES } from '@latchkey/shared/users/user.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { requestToken, sixDigitCode } from '../../one-time-codes/code-schemas.ts'
+import { requestTokenSchema, sixDigitCodeSchema } from '../../one-time-codes/code-schemas.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { TokenResponse } from '../../tokens/token-response.ts'
 import type { SignUpConfirmation } from './confirm-sign-up.ts'
@@ -31,7 +31,7 @@ const SignUpBody = z
       name: displayName().optional(),
       email: emailAddress(),
       username: username(),
-      password: newPassword(),
+      password: newPasswordSchema(),
       language: z
         .enum(LANGUAGES, `must be one of ${LANGUAGES.join(', ')}`)
         .optional()
@@ -53,8 +53,8 @@ const SignUpConfirmationBody = z
   .object(
     {
       email: emailAddress(),
-      code: sixDigitCode(),
-      token: requestToken().describe('The token that the sign-up returned.'),
+      code: sixDigitCodeSchema(),
+      token: requestTokenSchema().describe('The token that the sign-up returned.'),
       username: username()
         .optional()
         .describe('Another username, if the one that was sent with the sign-up has been taken.'),
