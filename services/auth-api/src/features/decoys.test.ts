@@ -36,8 +36,8 @@ function requestsFor(owner: User | undefined) {
       },
     } satisfies Mails,
     secrets: {
-      newToken: () => 'token',
-      newCode: () => '123456',
+      generateToken: () => 'token',
+      generateCode: () => '123456',
       hash: (_id: string, value: string) => `hash of ${value}`,
       hashOfNothing: () => 'hash of nothing',
     },

@@ -23,9 +23,9 @@ export function createCodeSecrets(purpose: CodePurpose, [current, ...others]: Se
   const hashes = [hashWithCurrent, ...others.map((secret) => createKeyedHash(info, secret))]
   return {
     /** Creates a token of 256 random bits. */
-    newToken: (): string => randomBytes(32).toString('base64url'),
+    generateToken: (): string => randomBytes(32).toString('base64url'),
     /** Creates a code of six random digits. */
-    newCode: (): string => String(randomInt(1_000_000)).padStart(6, '0'),
+    generateCode: (): string => String(randomInt(1_000_000)).padStart(6, '0'),
     /** Creates a value that is not the hash of any code. */
     hashOfNothing: (): string => randomBytes(32).toString('hex'),
     hash: hashWithCurrent,

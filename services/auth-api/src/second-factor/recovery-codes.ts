@@ -14,7 +14,7 @@ export function createRecoveryCodes(secrets: FactorSecrets) {
   return {
     /** Replaces the codes of a user by ten new ones, and returns these as a user reads them. */
     async renew(factors: FactorRepository, userid: string, now: Date): Promise<string[]> {
-      const codes = Array.from({ length: CODES }, newCode)
+      const codes = Array.from({ length: CODES }, generateCode)
       const rows = codes.map(async (code) => ({
         id: randomUUID(),
         hash: await secrets.sealRecoveryCode(userid, code),
@@ -35,7 +35,7 @@ export function createRecoveryCodes(secrets: FactorSecrets) {
   }
 }
 
-const newCode = (): string =>
+const generateCode = (): string =>
   Array.from({ length: LETTERS }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
 
 /** A user may type capitals, spaces, and the letters that the alphabet leaves out for the digits that they look like. */

@@ -6,7 +6,7 @@ const RULES = { algorithm: 'SHA1', digits: 6, period: 30 }
 const WINDOW = 1
 
 /** Creates a secret of 160 random bits, in base 32. */
-export const newTotpSecret = (): string => new Secret({ size: 20 }).base32
+export const generateTotpSecret = (): string => new Secret({ size: 20 }).base32
 
 /** The URI that an authenticator app reads from a QR code. */
 export const totpUri = (secret: string, { issuer, label }: { issuer: string; label: string }): string =>

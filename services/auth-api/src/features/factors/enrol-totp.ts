@@ -6,7 +6,7 @@ import { createFactorRepository } from '@latchkey/shared/factors/factor-reposito
 import type { LoggedInClient } from '../../client.ts'
 import type { RequireCurrentPassword } from '../../require-current-password.ts'
 import type { Enrolled, SecondFactor } from '../../second-factor/second-factor.ts'
-import { findStep, newTotpSecret, totpUri } from '../../second-factor/totp.ts'
+import { findStep, generateTotpSecret, totpUri } from '../../second-factor/totp.ts'
 import type { GetTokenUser, LockUser } from '../../tokens/token-validity.ts'
 import { codeRefused } from './verify-code.ts'
 
@@ -62,7 +62,7 @@ export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
           ({ kind, confirmedAt }) => kind === 'totp' && confirmedAt,
         )
         if (apps.length >= MAX_APPS) throw tooManyApps()
-        const secret = newTotpSecret()
+        const secret = generateTotpSecret()
         const data = await secrets.sealTotp(userid, secret)
         await factors.deletePending(userid, 'totp')
         await factors.insert({ id: randomUUID(), userid, kind: 'totp', name, data }, new Date(clock()))

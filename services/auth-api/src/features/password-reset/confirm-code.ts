@@ -10,7 +10,7 @@ export interface ConfirmCodeDependencies {
   attemptCode: AttemptCode
   requireCode: RequireCode<Reset>
   resets: Pick<ResetRepository, 'confirm'>
-  secrets: Pick<CodeSecrets, 'newToken' | 'hash'>
+  secrets: Pick<CodeSecrets, 'generateToken' | 'hash'>
   databaseTime: Clock
 }
 
@@ -33,7 +33,7 @@ export const createConfirmCode =
   (given: CodeConfirmation, client: Client): Promise<string> =>
     attemptCode(client, given.email, CODE_REFUSED, async () => {
       const { id, userid } = await requireCode(given.email, given)
-      const token = given.token ?? secrets.newToken()
+      const token = given.token ?? secrets.generateToken()
       if (!(await resets.confirm(id, new Date(databaseTime()), secrets.hash(id, token)))) throw resetRefused()
       client.audit.report({ name: 'reset.confirmed', userid })
       return token

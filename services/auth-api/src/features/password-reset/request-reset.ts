@@ -19,7 +19,7 @@ export interface RequestResetDependencies {
   transaction: Database['transaction']
   resetsIn: (transaction: Queryable) => Pick<ResetRepository, 'insert'>
   mails: Mails
-  secrets: Pick<CodeSecrets, 'newToken' | 'newCode' | 'hash' | 'hashOfNothing'>
+  secrets: Pick<CodeSecrets, 'generateToken' | 'generateCode' | 'hash' | 'hashOfNothing'>
   ttlSeconds: number
   databaseTime: Clock
 }
@@ -55,7 +55,7 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
     const now = new Date(databaseTime())
     const { code, stored } = issueCode(secrets, { isDecoy: !user, now, ttlSeconds })
     const { id, expiresAt } = stored
-    const token = secrets.newToken()
+    const token = secrets.generateToken()
     const reset = {
       ...stored,
       userid: user?.userid ?? randomUUID(),

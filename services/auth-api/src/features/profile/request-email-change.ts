@@ -15,7 +15,7 @@ export interface RequestEmailChangeDependencies {
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'findByLogin'>
   changesIn: (transaction: Queryable) => Pick<EmailChangeRepository, 'insert'>
   mails: Mails
-  secrets: Pick<CodeSecrets, 'newCode' | 'hash' | 'hashOfNothing'>
+  secrets: Pick<CodeSecrets, 'generateCode' | 'hash' | 'hashOfNothing'>
   ttlSeconds: number
   databaseTime: Clock
 }

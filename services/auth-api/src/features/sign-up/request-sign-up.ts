@@ -21,7 +21,7 @@ export interface RequestSignUpDependencies {
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'findByLogin'>
   signUpsIn: (transaction: Queryable) => Pick<SignUpRepository, 'insert'>
   mails: Mails
-  secrets: Pick<CodeSecrets, 'newToken' | 'newCode' | 'hash' | 'hashOfNothing'>
+  secrets: Pick<CodeSecrets, 'generateToken' | 'generateCode' | 'hash' | 'hashOfNothing'>
   passwords: Pick<PasswordHasher, 'hash'>
   policy: PasswordPolicy
   /** The domains whose e-mails may sign up; any domain if there is none. */
@@ -50,7 +50,7 @@ export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
 
   async function store(signUp: SignUpRequest, passwordHash: string): Promise<string> {
     const now = new Date(databaseTime())
-    const token = secrets.newToken()
+    const token = secrets.generateToken()
     const { name, email, username, language = 'en' } = signUp
     await transaction(async (db) => {
       const owner = await usersIn(db).findByLogin('email', email)
