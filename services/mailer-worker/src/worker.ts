@@ -107,8 +107,13 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
     },
     logger,
   })
-  const work = createPurge({ db, registry, ...config.audit, clock })
-  const purge = createRepeatedTask({ name: 'deleting expired rows', pauseMs: PURGE_PAUSE_MS, work, logger })
+  const purgeExpired = createPurge({ db, registry, ...config.audit, clock })
+  const purge = createRepeatedTask({
+    name: 'deleting expired rows',
+    pauseMs: PURGE_PAUSE_MS,
+    work: purgeExpired,
+    logger,
+  })
 
   const readiness = buildReadiness({ db, queue, sender, clock })
   registerDependencyGauge(registry, readiness)

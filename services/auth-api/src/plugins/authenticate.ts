@@ -86,9 +86,9 @@ export const authenticate = fp<AuthenticateOptions>(
         const claims = required === 'signed' ? signed : await validity.requireValid(signed, auditOf(request))
         if (roles && !roles.includes(claims.data.role))
           throw new AppError('forbidden', `The role ${formatRoles(roles)} is required`)
-        const isOfRole = required !== 'signed' && secondFactorRoles.includes(claims.data.role)
+        const roleNeedsFactor = required !== 'signed' && secondFactorRoles.includes(claims.data.role)
         requireLogin(claims, {
-          secondFactor: secondFactor === true || (isOfRole && !secondFactor),
+          secondFactor: secondFactor === true || (roleNeedsFactor && !secondFactor),
           maxAgeSeconds,
         })
         request.jwt = claims

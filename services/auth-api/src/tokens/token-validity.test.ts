@@ -19,20 +19,20 @@ function aValidity(cacheSeconds: number) {
   let user: User | undefined = ada()
   let isSessionRevoked = false
   let refreshedUntil: Date | undefined
-  const revokeReused = vi.fn(async () => {
+  const revokeReusedSession = vi.fn(async () => {
     isSessionRevoked = true
   })
   const findStatus = vi.fn(async (): Promise<TokenStatus> => ({ user, refreshedUntil, isSessionRevoked }))
   return {
     validity: createTokenValidity({
       revocations: { findStatus },
-      revokeReused,
+      revokeReusedSession,
       cacheSeconds,
       databaseTime: () => now,
       monotonic: () => now,
     }),
     findStatus,
-    revokeReused,
+    revokeReusedSession,
     refreshUntil: (milliseconds: number) => {
       refreshedUntil = new Date(milliseconds)
     },
@@ -137,16 +137,16 @@ describe('the validity of a token', () => {
   })
 
   it('ends with the grace after its refresh, and a use after that ends its session once', async () => {
-    const { validity, refreshUntil, revokeReused, passSeconds } = aValidity(5)
+    const { validity, refreshUntil, revokeReusedSession, passSeconds } = aValidity(5)
     refreshUntil(1_002_000)
     expect(await validity.requireValid(CLAIMS, audit)).toBe(CLAIMS)
     passSeconds(1.999)
     expect(await validity.requireValid(CLAIMS, audit), 'within the grace').toBe(CLAIMS)
-    expect(revokeReused).not.toHaveBeenCalled()
+    expect(revokeReusedSession).not.toHaveBeenCalled()
     passSeconds(0.001)
     for (const attempt of ['first', 'second'])
       await expect(validity.requireValid(CLAIMS, audit), attempt).rejects.toMatchObject(REVOKED)
-    expect(revokeReused).toHaveBeenCalledExactlyOnceWith({ claims: CLAIMS, audit })
+    expect(revokeReusedSession).toHaveBeenCalledExactlyOnceWith({ claims: CLAIMS, audit })
   })
 
   it('of one token says nothing about another token of the user', async () => {

@@ -11,7 +11,7 @@ import { type RevocationRepository, sessionIdOf, type TokenStatus } from './revo
 export interface TokenValidityOptions {
   revocations: Pick<RevocationRepository, 'findStatus'>
   /** Receives a token that was used after it had been refreshed: two clients have it, and one of them may be a thief. */
-  revokeReused: (caller: Caller) => Promise<void>
+  revokeReusedSession: (caller: Caller) => Promise<void>
   /** How long a token's status is remembered, in seconds. 0 reads it for each request. */
   cacheSeconds: number
   /** The clock of the database, by which a replica has stored the end of a token. */
@@ -45,7 +45,7 @@ interface CacheEntry {
  */
 export function createTokenValidity({
   revocations,
-  revokeReused,
+  revokeReusedSession,
   cacheSeconds,
   databaseTime,
   monotonic,
@@ -93,7 +93,7 @@ export function createTokenValidity({
       const { role } = status
       if (role === undefined) throw revokedToken()
       if (isReused(status, databaseTime())) {
-        await revokeReused({ claims, audit })
+        await revokeReusedSession({ claims, audit })
         forget(claims)
         throw revokedToken()
       }

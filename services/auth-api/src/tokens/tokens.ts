@@ -42,7 +42,7 @@ export async function createTokens(
   })
   const revokeSession = createRevokeSession({ revocations, lifetimeSeconds, clock })
   /** Ends the session of a token that is used after it was refreshed: two clients have it. */
-  const revokeReused = async ({ claims, audit }: Caller): Promise<void> => {
+  const revokeReusedSession = async ({ claims, audit }: Caller): Promise<void> => {
     await revokeSession(sessionIdOf(claims), claims.exp)
     audit.report({ name: 'token.reused', userid: claims.sub })
   }
@@ -58,7 +58,7 @@ export async function createTokens(
     }),
     validity: createTokenValidity({
       revocations,
-      revokeReused,
+      revokeReusedSession,
       cacheSeconds,
       databaseTime: databaseClock.now,
       monotonic,
@@ -68,6 +68,6 @@ export async function createTokens(
     lockUser: createLockUser({ usersIn: createUserRepository, getTokenUser }),
     revocations,
     revokeSession,
-    revokeReused,
+    revokeReusedSession,
   }
 }

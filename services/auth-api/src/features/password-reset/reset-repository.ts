@@ -98,6 +98,6 @@ export const createResetRepository = (db: Queryable) => ({
     (await db.execute(CONFIRM, [db.toUuidValue(id), now, tokenHash])) === 1,
 
   /** Counts a new password for a confirmed reset together with its codes; false when none is left or the reset has ended. */
-  countHash: async (id: string, maximum: number, now: Date): Promise<boolean> =>
+  countNewPassword: async (id: string, maximum: number, now: Date): Promise<boolean> =>
     (await db.execute(COUNT_HASH, [db.toUuidValue(id), maximum, now])) === 1,
 })

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { requestTokenSchema, sixDigitCodeSchema } from '../../one-time-codes/code-schemas.ts'
-import type { CodeConfirmation as CodeGiven } from './confirm-code.ts'
+import type { CodeConfirmation } from './confirm-code.ts'
 import type { NewPassword } from './set-password.ts'
 
 const EMAIL = 'ada@example.com'
@@ -18,7 +18,7 @@ const ResetRequest = z
   .object({ email: emailAddress() }, 'must be a JSON object')
   .meta({ id: 'ResetRequest', examples: [{ email: EMAIL }] })
 
-const CodeConfirmation = z
+const CodeConfirmationBody = z
   .object(
     {
       email: emailAddress(),
@@ -47,7 +47,7 @@ const NewPasswordBody = z
 export interface PasswordResetRoutesOptions {
   /** `request` identifies the client, whose requests are limited. */
   requestReset: (email: string, request: FastifyRequest) => Promise<string>
-  confirmCode: (given: CodeGiven, request: FastifyRequest) => Promise<string>
+  confirmCode: (given: CodeConfirmation, request: FastifyRequest) => Promise<string>
   setPassword: (given: NewPassword, request: FastifyRequest) => Promise<string>
 }
 
@@ -80,7 +80,7 @@ export const passwordResetRoutes: FastifyPluginAsyncZod<PasswordResetRoutesOptio
         description:
           'The token of the response sets the new password. RESET_ATTEMPTS wrong codes end the reset.',
         tags: ['password reset'],
-        body: CodeConfirmation,
+        body: CodeConfirmationBody,
         response: { 200: ResetToken },
       },
     },

@@ -45,7 +45,8 @@ async function set(situation: Situation = {}) {
         const reset = 'reset' in situation ? situation.reset : CONFIRMED
         return reset && email.toLowerCase() === CONFIRMED.email ? [reset] : []
       },
-      countHash: (id, maximum, now) => step(`count ${id} up to ${maximum} at ${now.getTime()}`, isCounted),
+      countNewPassword: (id, maximum, now) =>
+        step(`count ${id} up to ${maximum} at ${now.getTime()}`, isCounted),
     },
     users: { findById: (userid) => step('find', userid === ADA.userid ? users[0] : undefined) },
     secrets: { isHashOf: (stored, id, value) => stored === `hash of ${value}` && id === CONFIRMED.id },

@@ -19,7 +19,7 @@ export interface SetPasswordDependencies {
   transaction: Database['transaction']
   users: Pick<UserRepository, 'findById'>
   usersIn: (transaction: Queryable) => UserRepository
-  resets: Pick<ResetRepository, 'find' | 'countHash'>
+  resets: Pick<ResetRepository, 'find' | 'countNewPassword'>
   resetsIn: (transaction: Queryable) => Pick<ResetRepository, 'use'>
   notify: SendNotice
   secrets: Pick<CodeSecrets, 'isHashOf'>
@@ -82,7 +82,9 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
 
   /** The database counts before the password is hashed, so that concurrent calls cannot exceed the maximum. */
   async function hashCounted(reset: Reset, password: string, address: string): Promise<string> {
-    if (!(await resets.countHash(reset.id, attempts + HASHES_BEYOND_ATTEMPTS, new Date(databaseTime()))))
+    if (
+      !(await resets.countNewPassword(reset.id, attempts + HASHES_BEYOND_ATTEMPTS, new Date(databaseTime())))
+    )
       throw resetRefused()
     // The token of a confirmed reset came from the owner's mailbox.
     return passwords.hash(password, { address, trust: 'known' })

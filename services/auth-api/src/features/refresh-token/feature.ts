@@ -6,11 +6,11 @@ import { refreshTokenRoutes } from './routes.ts'
 
 /** Adds `POST /refreshtoken`. */
 export async function addRefreshToken(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { revocations, revokeReused, validity, issueToken } = core.tokens
+  const { revocations, revokeReusedSession, validity, issueToken } = core.tokens
   const { refreshWindowSeconds, sessionLifetimeSeconds } = config.tokens
   const refreshToken = createRefreshToken({
     revocations,
-    revokeReused,
+    revokeReusedSession,
     validity,
     issueToken,
     refreshWindowSeconds,

@@ -8,7 +8,7 @@ import { isCurrent, isReused, revokedToken, type TokenValidity } from '../../tok
 export interface RefreshTokenDependencies {
   revocations: Pick<RevocationRepository, 'revokeRefreshed'>
   /** Receives a token that is refreshed again after its grace. */
-  revokeReused: (caller: Caller) => Promise<void>
+  revokeReusedSession: (caller: Caller) => Promise<void>
   validity: Pick<TokenValidity, 'forget'>
   issueToken: IssueToken
   refreshWindowSeconds: number
@@ -28,7 +28,7 @@ const GRACE_MS = 10_000
  * when the session is too old or has ended, when the user is deleted, or when the token was revoked.
  */
 export function createRefreshToken(dependencies: RefreshTokenDependencies) {
-  const { revocations, revokeReused, validity, issueToken, clock, databaseTime } = dependencies
+  const { revocations, revokeReusedSession, validity, issueToken, clock, databaseTime } = dependencies
 
   return async (caller: Caller): Promise<IssuedToken> => {
     const { claims, audit } = caller
@@ -38,7 +38,7 @@ export function createRefreshToken(dependencies: RefreshTokenDependencies) {
     validity.forget(claims)
     if (!isCurrent(status, claims)) throw revokedToken()
     if (isReused(status, databaseTime())) {
-      await revokeReused(caller)
+      await revokeReusedSession(caller)
       throw revokedToken()
     }
     audit.report({ name: 'token.refreshed', userid: status.user.userid })
