@@ -2,7 +2,7 @@ import { createAuditRepository, type StoredEvent } from '@latchkey/shared/audit/
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { getAccount } from './accounts/get-account.ts'
 import { withAdminContext } from './admin-context.ts'
-import { formatTable } from './console/columns.ts'
+import { formatTable } from './console/format-table.ts'
 import { parseWholeNumber } from './fault.ts'
 
 const MAX_SHOWN = 10_000

@@ -9,7 +9,7 @@ import { prepareQueue, requireQueue } from '@latchkey/shared/mail-queue/queue-ba
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { type AccountCount, countAccounts } from './accounts/count-accounts.ts'
-import { formatTable } from './console/columns.ts'
+import { formatTable } from './console/format-table.ts'
 import { ArgumentError, parseWholeNumber } from './fault.ts'
 
 const MAX_STEPS = 1_000

@@ -5,7 +5,7 @@ import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { hostsOf } from '@latchkey/shared/settings/setting.ts'
 import { maskAddress, maskAddresses } from '@latchkey/shared/users/email-address.ts'
-import { formatFields, formatTable } from './console/columns.ts'
+import { formatFields, formatTable } from './console/format-table.ts'
 import { parseWholeNumber } from './fault.ts'
 
 const TIMEOUT_MS = 5_000

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { errorMessage } from '@latchkey/shared/app-error.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
-import { formatTable } from '../../admin/console/columns.ts'
+import { formatTable } from '../../admin/console/format-table.ts'
 import { dropEverything, listFunctions, listTables } from '../../services/test/support/given-database.ts'
 import { AREAS, type Area, fileOf } from './areas.ts'
 

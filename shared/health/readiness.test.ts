@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
+import { createDependencyFailures } from './dependency-failures.ts'
 import { registerDependencyGauge } from './dependency-gauge.ts'
-import { createDependencyFailures } from './failures.ts'
 import { createReadiness, rememberingSuccess } from './readiness.ts'
 
 describe('readiness', () => {

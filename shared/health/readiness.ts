@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { rootReason } from '../root-reason.ts'
-import { createDependencyFailures, type DependencyFailures } from './failures.ts'
+import { createDependencyFailures, type DependencyFailures } from './dependency-failures.ts'
 
 /** Returns `ok`, or in a few words what is missing. May reject, and may hang. */
 export type Check = () => Promise<string>

@@ -1,4 +1,4 @@
-import { type PasswordScheme, spellingsOf } from './scheme.ts'
+import { type PasswordScheme, spellingsOf } from './password-scheme.ts'
 
 interface Parameters {
   /** KiB. */

@@ -1,7 +1,7 @@
 import { AppError } from '../app-error.ts'
 import { createFairQueue, type HashClient } from './fair-queue.ts'
 import { lowerPoolPriority } from './lower-priority.ts'
-import { ACCEPTED_BY_DEFAULT } from './scheme.ts'
+import { ACCEPTED_BY_DEFAULT } from './password-scheme.ts'
 import { getScheme } from './schemes.ts'
 import { type Verification, verifyStored } from './verify-stored.ts'
 

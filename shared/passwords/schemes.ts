@@ -1,6 +1,6 @@
 import { argon2i, argon2id } from './argon2.ts'
 import { bcrypt } from './bcrypt.ts'
-import type { PasswordScheme, SCHEME_NAMES } from './scheme.ts'
+import type { PasswordScheme, SCHEME_NAMES } from './password-scheme.ts'
 import { sha1 } from './sha1.ts'
 
 /** The schemes of stored hashes, by their names in settings. A new one is a file, a name and a line here. */

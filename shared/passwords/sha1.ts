@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from 'node:crypto'
-import { type PasswordScheme, spellingsOf } from './scheme.ts'
+import { type PasswordScheme, spellingsOf } from './password-scheme.ts'
 
 const SHA1 = /^[0-9a-f]{40}$/i
 const DECOY = '0'.repeat(40)

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import type { z } from 'zod'
 import { DATABASE_PROTOCOLS } from '../database/dialects.ts'
 import { postgres } from '../database/postgres/dialect.ts'
-import { ACCEPTED_BY_DEFAULT, SCHEME_NAMES } from '../passwords/scheme.ts'
+import { ACCEPTED_BY_DEFAULT, SCHEME_NAMES } from '../passwords/password-scheme.ts'
 import { findRedisFault, REDIS_PROTOCOLS } from '../redis/redis-url.ts'
 import { hasDemoUsers } from '../users/demo-users.ts'
 import { emailAddress } from '../users/email-address.ts'
@@ -17,7 +17,7 @@ import {
   isPasskeyDomain,
   isPasskeyPage,
 } from './addresses.ts'
-import { privateKey, privateKeyFile } from './private-key.ts'
+import { privateKey, privateKeyFile } from './private-key-setting.ts'
 import {
   checked,
   type Environment,

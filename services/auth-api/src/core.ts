@@ -1,7 +1,10 @@
 import { type Clock, type MonotonicClock, monotonicClock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
-import { createDependencyFailures, type DependencyFailures } from '@latchkey/shared/health/failures.ts'
+import {
+  createDependencyFailures,
+  type DependencyFailures,
+} from '@latchkey/shared/health/dependency-failures.ts'
 import { createMails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import type { MailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { createNotices } from '@latchkey/shared/mail-outbox/mail-notices.ts'

@@ -2,7 +2,10 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { configureExtensions } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
-import { createDependencyFailures, type DependencyFailures } from '@latchkey/shared/health/failures.ts'
+import {
+  createDependencyFailures,
+  type DependencyFailures,
+} from '@latchkey/shared/health/dependency-failures.ts'
 import { announceReady } from '@latchkey/shared/lifecycle/announce-ready.ts'
 import { listen } from '@latchkey/shared/lifecycle/listen.ts'
 import { openContext, type ServiceContext } from '@latchkey/shared/lifecycle/open-context.ts'

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
-import { ACCEPTED_BY_DEFAULT } from '@latchkey/shared/passwords/scheme.ts'
+import { ACCEPTED_BY_DEFAULT } from '@latchkey/shared/passwords/password-scheme.ts'
 import { getScheme } from '@latchkey/shared/passwords/schemes.ts'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'

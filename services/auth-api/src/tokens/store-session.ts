@@ -1,5 +1,5 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
-import type { DependencyFailures } from '@latchkey/shared/health/failures.ts'
+import type { DependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
 import type { Logger } from 'pino'
 import type { RequestAudit } from '../audit/request-audit.ts'
 import type { Claims } from './claims.ts'

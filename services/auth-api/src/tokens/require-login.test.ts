@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { someClaims } from '../../test/support/claims.ts'
-import { createRequireLogin, type RequiredLogin } from './authentication.ts'
+import { createRequireLogin, type RequiredLogin } from './require-login.ts'
 
 /** Requires a login at 1,300.9 s, 300 s after that of the token. */
 const requireLogin = (amr: string[] | undefined, required: RequiredLogin) =>
