@@ -11,8 +11,7 @@ import type { GetTokenUser, LockUser } from '../../tokens/token-validity.ts'
 import { codeRefused } from './verify-code.ts'
 
 export interface EnrolTotpDependencies {
-  db: Queryable
-  transaction: Database['transaction']
+  db: Pick<Database, 'transaction'> & Queryable
   getTokenUser: GetTokenUser
   lockUser: LockUser
   requireCurrentPassword: RequireCurrentPassword
@@ -43,7 +42,7 @@ const MAX_APPS = 3
 
 /** Creates the two functions that add an authenticator app: a secret, and its confirmation by the first code. */
 export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
-  const { db, transaction, getTokenUser, lockUser, requireCurrentPassword } = dependencies
+  const { db, getTokenUser, lockUser, requireCurrentPassword } = dependencies
   const { secondFactor, productName, clock } = dependencies
   const { secrets, factorAttempts } = secondFactor
 
@@ -54,9 +53,9 @@ export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
      */
     async begin({ currentPassword, name }: TotpRequest, client: LoggedInClient): Promise<Enrolment> {
       await requireCurrentPassword(await getTokenUser(db, client.claims), currentPassword, client)
-      return transaction(async (db) => {
-        const user = await lockUser(db, client.claims)
-        const factors = createFactorRepository(db)
+      return db.transaction(async (transaction) => {
+        const user = await lockUser(transaction, client.claims)
+        const factors = createFactorRepository(transaction)
         const { userid } = user
         const apps = (await factors.find(userid)).filter(
           ({ kind, confirmedAt }) => kind === 'totp' && confirmedAt,
@@ -74,8 +73,8 @@ export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
     /** Confirms the enrolment by a code; returns a token of a login with it. Throws `second_factor_refused`. */
     confirm: (code: string, client: LoggedInClient): Promise<Enrolled> =>
       factorAttempts.run(client, { userid: client.claims.sub, kind: 'totp' }, () =>
-        secondFactor.add(client, async (db, user) => {
-          const factors = createFactorRepository(db)
+        secondFactor.add(client, async (transaction, user) => {
+          const factors = createFactorRepository(transaction)
           const now = clock()
           const pending = (await factors.find(user.userid)).find(
             ({ kind, confirmedAt, createdAt }) =>

@@ -10,7 +10,7 @@ import { createVerifyCode } from './verify-code.ts'
 
 /** Adds second factors, the second step of a login, and the step-up of a token, where SECOND_FACTOR is `on`. */
 export async function addFactors(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { db, transaction, secondFactor, notify, requireCurrentPassword, clock } = core
+  const { db, secondFactor, notify, requireCurrentPassword, clock } = core
   const { clientOf, loggedInClientOf } = core
   const { getTokenUser, lockUser, issueToken } = core.tokens
   if (!secondFactor) return
@@ -27,7 +27,6 @@ export async function addFactors(app: FastifyInstance, config: Config, core: Cor
   })
   const enrolTotp = createEnrolTotp({
     db,
-    transaction,
     getTokenUser,
     lockUser,
     requireCurrentPassword,
@@ -35,7 +34,7 @@ export async function addFactors(app: FastifyInstance, config: Config, core: Cor
     productName: config.secondFactor.productName,
     clock,
   })
-  const factors = createManageFactors({ db, transaction, getTokenUser, lockUser, secondFactor, clock })
+  const factors = createManageFactors({ db, getTokenUser, lockUser, secondFactor, clock })
   await app.register(factorRoutes, {
     answer: (given, request) => answer(given, clientOf(request)),
     stepUp: (given, request) => stepUp(given, loggedInClientOf(request)),

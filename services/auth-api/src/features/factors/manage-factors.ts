@@ -7,8 +7,7 @@ import type { Caller } from '../../tokens/claims.ts'
 import type { GetTokenUser, LockUser } from '../../tokens/token-validity.ts'
 
 export interface ManageFactorsDependencies {
-  db: Queryable
-  transaction: Database['transaction']
+  db: Pick<Database, 'transaction'> & Queryable
   getTokenUser: GetTokenUser
   lockUser: LockUser
   secondFactor: Pick<SecondFactor, 'remove' | 'recoveryCodes'>
@@ -20,7 +19,7 @@ export interface ManageFactorsDependencies {
  * token has ended.
  */
 export function createManageFactors(dependencies: ManageFactorsDependencies) {
-  const { db, transaction, getTokenUser, lockUser, secondFactor, clock } = dependencies
+  const { db, getTokenUser, lockUser, secondFactor, clock } = dependencies
 
   return {
     /** Lists the confirmed factors of a user, and counts the recovery codes that are left. */
@@ -38,16 +37,18 @@ export function createManageFactors(dependencies: ManageFactorsDependencies) {
 
     /** Throws `factor_not_found`, and `last_factor` where the role needs one. */
     remove: ({ claims, audit }: Caller, id: string): Promise<void> =>
-      transaction(async (db) => {
-        if (!(await secondFactor.remove(db, await lockUser(db, claims), id, audit))) throw noSuchFactor()
+      db.transaction(async (transaction) => {
+        const user = await lockUser(transaction, claims)
+        if (!(await secondFactor.remove(transaction, user, id, audit))) throw noSuchFactor()
       }),
 
     /** Replaces the recovery codes; returns the new ones. */
     renewRecoveryCodes: ({ claims, audit }: Caller): Promise<string[]> =>
-      transaction(async (db) => {
-        const { userid } = await lockUser(db, claims)
-        await audit.write(db, { name: 'recovery_codes.renewed', userid })
-        return secondFactor.recoveryCodes.renew(createFactorRepository(db), userid, new Date(clock()))
+      db.transaction(async (transaction) => {
+        const { userid } = await lockUser(transaction, claims)
+        await audit.write(transaction, { name: 'recovery_codes.renewed', userid })
+        const factors = createFactorRepository(transaction)
+        return secondFactor.recoveryCodes.renew(factors, userid, new Date(clock()))
       }),
   }
 }
