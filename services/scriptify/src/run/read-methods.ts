@@ -10,18 +10,19 @@ export interface ListedMethod {
   readonly summary: string
 }
 
-/** Time until the list is given up: the user waits at a prompt of a shell. */
-const TIMEOUT_MS = 5000
+export interface ReadMethodsOptions {
+  rootdir: string
+  env: NodeJS.ProcessEnv
+  bootstrap?: string
+  runtime?: RuntimeName
+  /** Time until the list is given up, in milliseconds. Default: none. */
+  timeoutMs?: number
+}
 
-/** The methods of a class that can be called, from the loaded class. */
+/** Reads the methods of a class that can be called, from the loaded class. */
 export async function readMethods(
   className: string,
-  {
-    rootdir,
-    env,
-    bootstrap,
-    runtime: requested,
-  }: { rootdir: string; env: NodeJS.ProcessEnv; bootstrap?: string; runtime?: RuntimeName },
+  { rootdir, env, bootstrap, runtime: requested, timeoutMs }: ReadMethodsOptions,
 ): Promise<ListedMethod[]> {
   const call = await resolveCall(
     className,
@@ -30,7 +31,7 @@ export async function readMethods(
   )
   const runtime = await loadRuntime(call.reference.runtime)
   const [file, ...words] = await runtime.command(call, env, 'methods')
-  const { stdout } = await promisify(execFile)(file, words, { cwd: rootdir, env, timeout: TIMEOUT_MS })
+  const { stdout } = await promisify(execFile)(file, words, { cwd: rootdir, env, timeout: timeoutMs })
   return stdout
     .split('\n')
     .filter(Boolean)

@@ -67,6 +67,16 @@ describe.concurrent('a method in TypeScript', () => {
     expect(stderr).toContain('a.ts does not export a class f')
   })
 
+  it('is listed as JSON however long its class takes to load', async () => {
+    const folder = aFolder({
+      'a.js': `await new Promise((resolve) => setTimeout(resolve, 5_500))
+               export class A { static tick() {} }`,
+    })
+    const { stdout, stderr } = await runIn(folder, ['methods', 'a.js#A', '--json'])
+    expect(stderr).toBe('')
+    expect(JSON.parse(stdout)).toEqual([{ reference: 'a.js#A::tick', summary: '' }])
+  })
+
   it('adds nothing about a project without a module type', async () => {
     const folder = aFolder({
       'package.json': '{"name": "plain"}',

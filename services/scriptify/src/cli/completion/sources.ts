@@ -30,6 +30,9 @@ async function classesFrom(text: string, rootdir: string): Promise<Candidate[]> 
     .map(({ name, summary }) => ({ value: `${name}::`, description: summary }))
 }
 
+/** Time until a list of methods is given up: the user waits at a prompt of a shell. */
+const TIMEOUT_MS = 5000
+
 /** Lists methods; none where the class cannot be loaded, because a Tab prints no error. */
 async function methodsFrom(
   text: string,
@@ -39,7 +42,9 @@ async function methodsFrom(
   const { readMethods } = await import('../../run/read-methods.ts')
   const classes = await listProjectClasses(rootdir)
   const unquoted = classes.find(({ name }) => name.replaceAll('\\', '') === className)?.name
-  const methods = await readMethods(unquoted ?? className, { rootdir, env }).catch(() => [])
+  const methods = await readMethods(unquoted ?? className, { rootdir, env, timeoutMs: TIMEOUT_MS }).catch(
+    () => [],
+  )
   const typed = text.slice(className.length)
   return methods
     .map(({ reference, summary }) => ({ value: reference, description: summary }))
