@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import type { RuntimeName } from '../classes/choose-runtime.ts'
+import { CliError, EXIT } from '../io/cli-error.ts'
 import { loadRuntime, resolveCall } from './resolve-call.ts'
+import { reasonIn } from './run-check-command.ts'
 
 export interface ListedMethod {
   /** The reference as `run` takes it. */
@@ -19,7 +21,7 @@ export interface ReadMethodsOptions {
   timeoutMs?: number
 }
 
-/** Reads the methods of a class that can be called, from the loaded class. */
+/** Reads the methods of a class that can be called, from the loaded class; throws a CliError as `run` would exit. */
 export async function readMethods(
   className: string,
   { rootdir, env, bootstrap, runtime: requested, timeoutMs }: ReadMethodsOptions,
@@ -31,7 +33,11 @@ export async function readMethods(
   )
   const runtime = await loadRuntime(call.reference.runtime)
   const [file, ...words] = await runtime.command(call, env, 'methods')
-  const { stdout } = await promisify(execFile)(file, words, { cwd: rootdir, env, timeout: timeoutMs })
+  const { stdout } = await promisify(execFile)(file, words, { cwd: rootdir, env, timeout: timeoutMs }).catch(
+    ({ stderr, code }: { stderr: string; code: unknown }) => {
+      throw new CliError(reasonIn(stderr), typeof code === 'number' ? code : EXIT.failed)
+    },
+  )
   return stdout
     .split('\n')
     .filter(Boolean)

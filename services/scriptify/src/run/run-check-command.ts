@@ -29,8 +29,8 @@ export async function runCheckCommand(command: CommandWords, options: CheckOptio
   throw new CliError(reasonIn(output) || 'The check died without a message', code ?? EXIT.failed)
 }
 
-/** Our message is the last line, after any warnings. A Node that crashes prints its version last, below the error. */
-function reasonIn(output: string): string {
+/** Finds the reason of a failed task: the last line, after any warnings. A Node that crashes prints its version below it. */
+export function reasonIn(output: string): string {
   const lines = output.trim().split('\n')
   const last = lines.at(-1) ?? ''
   return (/^Node\.js v\d/.test(last) && lines.find((line) => /^\w*Error\b.*: /.test(line))) || last

@@ -62,9 +62,11 @@ describe.concurrent('a method in TypeScript', () => {
     }
     const listed = await runIn(folder, ['methods', 'a.ts#A', '--json'])
     expect(JSON.parse(listed.stdout)).toEqual([{ reference: 'a.ts#A::tick', summary: 'Ticks.' }])
-    const { code, stdout, stderr } = await runIn(folder, ['methods', 'a.ts#f'])
-    expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
-    expect(stderr).toContain('a.ts does not export a class f')
+    for (const options of [[], ['--json']]) {
+      const { code, stdout, stderr } = await runIn(folder, ['methods', 'a.ts#f', ...options])
+      expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+      expect(stderr).toMatch(/^\S+a\.ts does not export a class f/)
+    }
   })
 
   it('is listed as JSON however long its class takes to load', async () => {
