@@ -96,5 +96,7 @@ function findUnprivilegedUser(): Ids {
     const ids = { uid: Number(user?.[2]), gid: Number(user?.[3]) }
     if (ids.uid > 0 && ids.gid >= 0) return ids
   }
-  throw new Error('PostgreSQL does not run as root, and the users "postgres" and "nobody" do not exist')
+  throw new Error(
+    'PostgreSQL does not run as root, and the users "postgres" and "nobody" do not exist: start as a normal user, or set DATABASE_URL',
+  )
 }

@@ -83,7 +83,7 @@ set -e
 for file in /etc/scriptify/*.env; do
   [ -e "$file" ] || continue
   name=$(basename "$file" .env)
-  echo "scriptify still runs the service $name: remove it first with: scriptify uninstall $name" >&2
+  echo "the service $name is still installed: remove it first with: scriptify uninstall $name" >&2
   failed=1
 done
 exit "\${failed:-0}"

@@ -35,8 +35,12 @@ const REASONS: [code: RegExp, reason: string][] = [
 export function toCliError(error: unknown, { origin, hasTimedOut, timeoutMs }: FailedExchange): unknown {
   if (error instanceof CliError) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
-  if (hasTimedOut || code === 'ETIMEDOUT')
-    return new CliError(`No complete response from ${origin} within ${timeoutMs / 1000} s`, EXIT.timeout)
+  if (hasTimedOut)
+    return new CliError(
+      `No complete response from ${origin} within ${timeoutMs / 1000} s; --timeout sets another time`,
+      EXIT.timeout,
+    )
+  if (code === 'ETIMEDOUT') return new CliError(`${origin}: the host does not answer (${code})`, EXIT.timeout)
   // An error without a code is a bug in scriptify.
   if (code === undefined) return error
   const reason = REASONS.find(([form]) => form.test(code))?.[1] ?? 'no response arrived'

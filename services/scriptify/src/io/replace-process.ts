@@ -16,7 +16,7 @@ export function replaceProcess([file, ...args]: CommandWords, env: NodeJS.Proces
     throw new CliError(`An argument is too long for the system: at most ${MAX_WORD_BYTES} bytes`, EXIT.usage)
   }
   if (process.execve === undefined)
-    throw new CliError('This system cannot replace a process: run scriptify on Linux or macOS', EXIT.failed)
+    throw new CliError('This system cannot replace a process: run scriptify on Linux', EXIT.failed)
   // Node ignores SIGPIPE, and the new program would inherit that; a signal with a handler is reset to its default.
   process.on('SIGPIPE', () => undefined)
   // Node makes pipes and terminals non-blocking, where php and the programs of the caller's shell lose data.

@@ -82,6 +82,7 @@ async function requireReadable(name: string, path: string): Promise<void> {
     if (errorCode(error) === 'EACCES') {
       throw new CliError(`${path} is readable by root only: use sudo`, EXIT.notPermitted)
     }
+    if (errorCode(error) !== 'ENOENT') throw error
     throw new CliError(`${name} has written nothing yet: ${path} does not exist`, EXIT.notFound)
   }
 }

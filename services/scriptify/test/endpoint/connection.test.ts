@@ -169,7 +169,9 @@ describe.concurrent('no response', () => {
     await using server = await serve((_request, response) => begin(response))
     const ended = await endpoint(['GET', `${server.url}/?token=${SECRET}`, '--timeout', '0.5'])
     expect(ended.code).toBe(28)
-    expect(ended.stderr).toMatch(/^No complete response from \S+ within 0.5 s\n$/)
+    expect(ended.stderr).toMatch(
+      /^No complete response from \S+ within 0.5 s; --timeout sets another time\n$/,
+    )
   })
 
   it('to a body whose pipe stays open does not keep the process', async () => {
