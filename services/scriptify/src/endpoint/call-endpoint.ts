@@ -32,8 +32,8 @@ export async function callEndpoint(options: EndpointOptions, context: CliContext
       proxyEnv: context.env,
       onResponse: (response) => options.include && note(headOf(response)),
     })
-    const isCoded = [...request.headers.keys()].some((name) => name.toLowerCase() === 'accept-encoding')
-    const end = await finish(printBody(response, stdout, { maxBytes, isCoded }))
+    const keepsCoding = [...request.headers.keys()].some((name) => name.toLowerCase() === 'accept-encoding')
+    const end = await finish(printBody(response, stdout, { maxBytes, keepsCoding }))
     if (end === 'closed') return EXIT.outputClosed
     const isError = (response.statusCode ?? 0) >= 400
     if (isError && !options.include) note(statusLineOf(response))

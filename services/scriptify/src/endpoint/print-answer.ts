@@ -27,14 +27,14 @@ interface BodyOptions {
   /** Bytes of the body after which it is cut. */
   maxBytes: number
   /** Whether the user asked for a content coding: then it is kept. */
-  isCoded: boolean
+  keepsCoding: boolean
 }
 
 /** Writes the body byte for byte, or indents JSON on a terminal. Rejects with the response's error. */
 export async function printBody(
   response: IncomingMessage,
   output: Output,
-  { maxBytes, isCoded }: BodyOptions,
+  { maxBytes, keepsCoding }: BodyOptions,
 ): Promise<BodyEnd> {
   // Each write reports its own error.
   output.on('error', () => undefined)
@@ -42,7 +42,7 @@ export async function printBody(
   const collected: Buffer[] | undefined = isTerminal && isJson(response) ? [] : undefined
   let length = 0
   let endsWithNewline = true
-  const body: AsyncIterable<Buffer> = isCoded ? response : decodeBody(response)
+  const body: AsyncIterable<Buffer> = keepsCoding ? response : decodeBody(response)
   for await (const chunk of body) {
     const part = chunk.subarray(0, maxBytes - length)
     if (isTerminal && part.includes(0)) return 'binary'

@@ -81,7 +81,7 @@ const COMMANDS: Record<string, DotCommand> = {
     usage: '.db [table]',
     effect: 'list the tables of the executor’s database, or the columns of one and its rows',
     run: async ({ session, evaluate }, name) => {
-      await evaluate(session.describeDatabase(name))
+      await evaluate(session.codeOfDatabase(name))
     },
   },
   env: {

@@ -32,7 +32,7 @@ export interface Session {
   /** Documents a function, class or method, or gives its source. */
   describe(name: string, source: boolean): Promise<string>
   /** The code that prints the tables of the executor's database, or one of them. */
-  describeDatabase(table: string): string
+  codeOfDatabase(table: string): string
   /** Asks the worker to stop what it runs: the first Ctrl-C. */
   interrupt(): void
   /** Kills the worker: the second Ctrl-C. The running statement is lost, the session is not. */
@@ -63,7 +63,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     describe: async (name, source) =>
       (await worker.describe({ type: 'describe', name, source })) ??
       `${name} cannot be described: loading it ended the process`,
-    describeDatabase: (table) => databaseCode(options.backend.name, table),
+    codeOfDatabase: (table) => databaseCode(options.backend.name, table),
     interrupt: worker.interrupt,
     kill: worker.kill,
     finish: worker.finish,
