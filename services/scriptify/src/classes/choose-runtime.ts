@@ -28,8 +28,8 @@ export function chooseTerminalRuntime(
 }
 
 /**
- * The runtime of a class: as requested, else node if it has a module, else php in a Composer project; undefined if
- * nothing decides. Throws a CliError (2) if both could have it.
+ * The runtime of a class: as requested, else node if it has a module, else php in a Composer project, or with a bootstrap
+ * that is not of node; undefined if nothing decides. Throws a CliError (2) if both could have it.
  */
 export function chooseClassRuntime(className: string, context: ClassContext): RuntimeName | undefined {
   const { rootdir, runtime, bootstrap, module, env } = context
@@ -38,7 +38,7 @@ export function chooseClassRuntime(className: string, context: ClassContext): Ru
   const mayBePhp = runtimeOfFile(bootstrap) === 'php' || runtimeOfProject(rootdir) === 'php'
   if (module !== undefined && mayBePhp) {
     throw new CliError(
-      `${className} may be php (by composer.json) or node (${module}): say which with --runtime`,
+      `${className} may be php (by the project or --bootstrap) or node (${module}): say which with --runtime`,
       EXIT.usage,
     )
   }

@@ -15,7 +15,7 @@ interface Completions {
   candidates: string[]
 }
 
-/** Finds the completions of a line by plain properties: no getter and no proxy runs, and nothing is called. */
+/** Finds the completions of a line by plain properties: nothing is called, and no getter of a member and no proxy runs. */
 export function completionsOf(
   line: string,
   evaluator: Pick<Evaluator, 'lexicalNames' | 'read'>,

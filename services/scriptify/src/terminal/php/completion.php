@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Terminal;
 
-/** Finds the completions of a line, without evaluating anything. */
+/** Finds the completions of a line. It evaluates nothing, but loads the class whose members it lists. */
 final class Completion
 {
     private const MAX_CANDIDATES = 200;

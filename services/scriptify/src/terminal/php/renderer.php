@@ -4,7 +4,10 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Terminal;
 
-/** Writes any value as text, bounded in depth, items, string length and total size; runs no code of the value. */
+/**
+ * Writes any value as text, bounded in depth, items, string length and total size. Of the value it runs an overridden
+ * getArrayCopy() and the constructors of default values only.
+ */
 final class Renderer
 {
     private const MAX_DEPTH = 4;

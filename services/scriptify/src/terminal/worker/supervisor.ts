@@ -37,7 +37,7 @@ export const notesOf = ({ lost, notes }: Restarted): string[] => [
 
 type Restarted = Opened & { lost: string[] }
 
-/** Requests that run none of the session's code, so that a new worker can answer them as well. */
+/** Requests that evaluate no statement, so that a new worker can answer them as well. */
 type Repeatable = 'check' | 'split' | 'complete' | 'list' | 'snapshot'
 
 /** The worker of a session, replaced when it dies. */
