@@ -1,6 +1,6 @@
 import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { aToken, aUser, bearer, softDelete, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, aUser, bearer, signToken, softDelete, startApp, type TestApp } from './support/start-app.ts'
 
 /** REVOCATION_CACHE as production has it. */
 const CACHE_SECONDS = 5
@@ -52,6 +52,15 @@ describe('POST /logout', () => {
     expect(await ping(token, replica)).toBe(401)
     expect(await ping(other), 'another login').toBe(200)
     expect(await logOut(token), 'again').toBe(401)
+  })
+
+  it('ends the other tokens of its session on this replica at once', async () => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const sibling = await signToken(app, user, { claims: { sid: decodeJwt(token).sid } })
+    expect(await ping(sibling)).toBe(200)
+    expect(await logOut(token)).toBe(204)
+    expect(await ping(sibling)).toBe(401)
   })
 
   it('ends just its own among many tokens that a replica sees for the first time at once', async () => {

@@ -9,7 +9,7 @@ import type { LockUser, TokenValidity } from '../../tokens/token-validity.ts'
 
 export interface LogOutDependencies {
   revokeSession: RevokeSession
-  validity: Pick<TokenValidity, 'forget'>
+  validity: Pick<TokenValidity, 'forgetSession'>
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'setProperty'>
   lockUser: LockUser
@@ -42,8 +42,8 @@ export function createLogOut(dependencies: LogOutDependencies) {
     try {
       await (everywhere ? endAllSessions(caller) : endOneSession(caller))
     } finally {
-      // The token is refused here at once; on other replicas within REVOCATION_CACHE.
-      validity.forget(caller.claims)
+      // The tokens of the session are refused here at once; on other replicas within REVOCATION_CACHE.
+      validity.forgetSession(sessionIdOf(caller.claims))
     }
   }
 }

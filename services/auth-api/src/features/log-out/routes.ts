@@ -33,7 +33,7 @@ export const logOutRoutes: FastifyPluginAsyncZod<LogOutRoutesOptions> = async (a
         operationId: 'logout',
         summary: "End the caller's session",
         description:
-          'The tokens of a login and of its refreshes are refused from now on. The body may be omitted.',
+          'The tokens of a login and of its refreshes are refused from now on, on other replicas within REVOCATION_CACHE. The body may be omitted.',
         tags: ['login'],
         body: LogoutBody.optional(),
         response: { 204: z.undefined().describe('The session has ended.') },
