@@ -17,7 +17,7 @@ import { code, formatTable } from './markdown.ts'
 
 const SERVICES = [parseAuthApi, parseMailerWorker]
 /** Statuses that Fastify and Node answer before a route handles the request. */
-const PROTOCOL_STATUSES = [400, 404, 405, 408, 413, 415, 417, 431, 500]
+const PROTOCOL_STATUSES = [400, 404, 405, 408, 413, 415, 431, 500]
 
 const Operation = z.object({
   summary: z.string(),

@@ -33,7 +33,7 @@ const MEMBERS: Partial<Record<ErrorCode, Record<string, unknown>>> = {
 }
 
 /** Refusals that depend on the path or the connection, not on an operation. */
-export const protocolRefusals = (): Problem[] => [404, 405, 408, 417, 431].map((status) => fromStatus(status))
+export const protocolRefusals = (): Problem[] => [404, 405, 408, 431].map((status) => fromStatus(status))
 
 /** Every problem that a route can answer with, as an example of each. */
 export function refusalsOf(route: RouteOptions): Problem[] {
