@@ -315,6 +315,7 @@ describe('a broken HTTP request', () => {
       expect(statusLine).toBe(`HTTP/1.1 ${status}`)
       expect(headers.get('content-type')).toBe('application/problem+json')
       expect(headers.get('x-content-type-options')).toBe('nosniff')
+      expect(headers.get('cache-control')).toBe('no-store')
       expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
       expect(headers.get('content-length')).toBe(String(Buffer.byteLength(body)))
       expect(JSON.parse(body)).toMatchObject({

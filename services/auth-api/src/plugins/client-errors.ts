@@ -37,11 +37,12 @@ function toResponse(problem: Problem, id: string): string {
     `Content-Length: ${Buffer.byteLength(body)}`,
     `X-Request-Id: ${id}`,
     'X-Content-Type-Options: nosniff',
+    'Cache-Control: no-store',
   ]
   return `${head.join('\r\n')}\r\n\r\n${body}`
 }
 
-/** Answers with a problem what Node would answer with a bare status: a request without `Host`, and an unknown `Expect`. */
+/** Answers a request without `Host` with a problem, and ignores an unknown `Expect`: Node answers both with a bare status. */
 export const nodeRefusals = fp(
   async (app) => {
     app.addHook('onRequest', ({ headers, raw }, _reply, done) => {
