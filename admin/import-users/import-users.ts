@@ -42,7 +42,7 @@ export async function importUsers(context: AdminContext, path: string): Promise<
     )
     if (counts.withoutEmail > 0)
       console.log(
-        `Without an e-mail: ${counts.withoutEmail}. They log in by username only, and cannot reset a password.`,
+        `Without an e-mail: ${counts.withoutEmail}. They can log in with LOGIN_FIELD=username only, and cannot reset a password.`,
       )
   }
   // The exit code tells scripts that the import is incomplete.

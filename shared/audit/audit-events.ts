@@ -70,7 +70,9 @@ export const AUDIT_EVENTS = {
     description: 'The owner deleted the account, or an admin if `reason` is `admin`.',
   },
   'account.restored': { description: 'An admin reverted the deletion of the user.' },
-  'new_client.noticed': { description: 'A mail told the user of a login from a new client.' },
+  'new_client.noticed': {
+    description: 'A login came from a new client: a mail tells the user, if there is an address.',
+  },
   'failed_logins.noticed': {
     description:
       'A mail told the user of many refused logins; for an unknown name with a random user id and no mail.',

@@ -95,7 +95,7 @@ export interface Database extends Queryable {
    * as `query` and `execute` repeat a statement; then throws `unavailable`.
    */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>
-  /** Runs SQL text of one or several statements as it is: migrations only. */
+  /** Runs SQL text of one or several statements as it is, for migrations and logins of services. */
   runScript(sql: string): Promise<void>
   /** Runs `work` under the server's lock called `name`, which ends with its connection. */
   withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result>

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 
-/** Whether a client has logged in to this account from this address before. */
+/** `known`: a client that has logged in to this account from this address before, or that has shown a token or a code of it. */
 export type ClientTrust = 'known' | 'other'
 
 /** The client for whom a password is hashed. */

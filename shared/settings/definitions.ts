@@ -70,7 +70,8 @@ export const SETTINGS = {
   HOST: text({ description: 'Address on which the service listens.', default: '0.0.0.0' }),
   PORT: port({ description: 'Port of the API; 0 chooses a free one.', default: DEFAULT_PORT }),
   METRICS_PORT: port({
-    description: 'Port of `/metrics`, and in mailer-worker of `/health` too; 0 chooses a free one.',
+    description:
+      'Port of `/metrics`, and in mailer-worker of `/health` and `/queue` too; 0 chooses a free one.',
     default: {
       text: '9464; mailer-worker: 9465',
       derive: (_, service = 'auth-api') => METRICS_PORTS[service],
@@ -245,7 +246,7 @@ export const SETTINGS = {
     default: 600,
   }),
   RESET_ATTEMPTS: wholeNumber({
-    description: 'Wrong codes that close a reset, a change of e-mail or a sign-up.',
+    description: 'Codes that can be tried for a reset, a change of e-mail or a sign-up before it closes.',
     minimum: 1,
     default: 5,
   }),

@@ -16,7 +16,7 @@ export interface Setting<Value> {
   readonly example?: string | undefined
   /** What to do about a fault, in place of the example. */
   readonly remedy?: string | undefined
-  /** True where the value must never be shown. */
+  /** True where the whole value is a secret, which has no example. A URL that contains a password has one. */
   readonly isSecret?: boolean
 }
 

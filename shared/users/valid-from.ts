@@ -3,8 +3,8 @@ import { EXEMPT_TOKEN_PROPERTY, exemptionOf, type User, VALID_FROM_PROPERTY, val
 import type { UserRepository } from './user-repository.ts'
 
 /**
- * Ends every token issued to the user so far, by the user's valid-from time: the time `now`, in milliseconds, or later where
- * the previous one is not earlier. `except` is the `jti` of a token that stays valid. Returns the user with the new time. Needs
+ * Ends every token issued to the user so far, by the user's valid-from time: the second after `now` (in milliseconds), or later
+ * where the previous one is not earlier. `except` is the `jti` of a token that stays valid. Returns the user with the new time. Needs
  * a transaction that has locked the user before it read `user`.
  */
 export async function revokeUserTokens(

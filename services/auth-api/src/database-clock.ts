@@ -7,7 +7,8 @@ export type DatabaseClock = ReturnType<typeof createDatabaseClock>
 /**
  * Creates the clock of the database, which all replicas share. It is for times that one replica stores and another one
  * compares: with its own clock, a replica that is two minutes off would end sessions and mail codes that others refuse.
- * `user_session` is the exception: its times are those of tokens, which each replica compares with its own clock.
+ * Exceptions are the times of `user_session`, which are those of tokens, and times that are compared by the hour or the day:
+ * those of events and of second factors.
  */
 export function createDatabaseClock(clock: Clock) {
   let aheadMs = 0

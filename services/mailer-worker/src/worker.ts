@@ -39,7 +39,7 @@ export interface WorkerDependencies {
 }
 
 export interface Worker {
-  /** Serves health and metrics; must listen before `start`. */
+  /** Serves health, metrics and `/queue`; must listen before `start`. */
   server: FastifyInstance
   readiness: Readiness
   /** Takes mail from now on, sweeps the outbox and purges expired rows. Does nothing after `stop`. */
@@ -161,7 +161,7 @@ const buildReadiness = ({
     },
   )
 
-/** Serves `/queue`: in prod and staging for clients with the token, elsewhere for everyone, like the inbox. */
+/** Serves `/queue`: where BOARD_TOKEN is set for clients with the token, otherwise in dev and test for everyone, like the inbox. */
 function addQueueBoard(server: FastifyInstance, { board, environment }: Config, queue: MailQueue): void {
   const { token } = board
   if (token === undefined && !hasDemoUsers(environment)) return

@@ -30,7 +30,10 @@ export type LimitFactors = <Result>(
 
 const DAY_SECONDS = 24 * 60 * 60
 const MAX_OF_CHALLENGE = 5
-/** Three of a million codes are valid at a time: in a day of guesses one is right with a probability of 0.03 %. */
+/**
+ * Of a million codes three are valid at a time for each of a user's apps: in a day of guesses one is right with a probability
+ * of 0.03 %, with three apps 0.09 %.
+ */
 const MAX_CODES_A_DAY = 100
 
 /**

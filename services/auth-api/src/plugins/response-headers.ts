@@ -1,8 +1,8 @@
 import fp from 'fastify-plugin'
 
 /**
- * Sets the headers of every response. All but the documentation are `no-store`: they contain a token or a profile, or
- * describe the state of one moment.
+ * Sets the headers of every response. All but files and public keys are `no-store`: they contain a token or a profile,
+ * or describe the state of one moment.
  */
 export const responseHeaders = fp<{ isDraining: () => boolean }>(
   async (app, { isDraining }) => {

@@ -12,7 +12,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 }
 
-/** The options of a route that serves a file. The description of the API leaves it out, and a cache may keep it. */
+/** The options of a route that the description of the API leaves out, and whose response a cache may keep. */
 export const HIDDEN = { schema: { hide: true }, config: { isCacheable: true } }
 
 /** Serves files, by their URL. Each is read once, so that a slow client holds neither an open file nor a copy of it. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The response of `/login` and `/refreshtoken`. */
+/** The response of routes that issue a token. */
 export const TokenResponse = z
   .object({
     token: z

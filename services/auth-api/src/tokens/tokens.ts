@@ -47,7 +47,7 @@ export async function createTokens(
     audit.report({ name: 'token.reused', userid: claims.sub })
   }
   return {
-    /** The public keys of the tokens; none where only a secret signs. */
+    /** The public keys of the tokens; none without a private key. */
     published,
     issueToken: createTokenIssuer({ key, issuer, lifetimeSeconds, storeSession }),
     verifier: createTokenVerifier({
