@@ -16,6 +16,11 @@ it.each([
   { what: 'a token', action: () => Promise.resolve('token'), outcome: 'succeeded' },
   { what: 'a wrong password', action: () => refusal('invalid_credentials'), outcome: 'refused' },
   { what: 'a limit', action: () => refusal('rate_limited'), outcome: 'limited' },
+  {
+    what: 'a second factor that is needed',
+    action: () => refusal('second_factor_required'),
+    outcome: 'challenged',
+  },
   { what: 'a full queue of hashes', action: () => refusal('overloaded'), outcome: 'overloaded' },
   { what: 'a database that is away', action: () => refusal('unavailable'), outcome: 'failed' },
   { what: 'a bug', action: () => Promise.reject(new TypeError('x')), outcome: 'failed' },
@@ -30,6 +35,6 @@ it('passes on the result and the error, and has every series from the start', as
   expect(await countLogin(Promise.resolve('token'))).toBe('token')
   await expect(countReset('completed', refusal('reset_refused'))).rejects.toThrow(AppError)
   const text = await registry.metrics()
-  expect(text.match(/^latchkey_\w+{/gm)).toHaveLength(5 + 15)
+  expect(text.match(/^latchkey_\w+{/gm)).toHaveLength(6 + 15)
   expect(text).toContain('latchkey_password_resets_total{step="completed",outcome="refused"} 1')
 })

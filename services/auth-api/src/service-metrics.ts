@@ -5,8 +5,9 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
 /** How an action ended: `refused` is the client's fault, `failed` is a fault of Latchkey or the database. */
 const OUTCOMES = ['succeeded', 'refused', 'limited', 'overloaded', 'failed'] as const
-/** `challenged`: a login that continues with a second factor. */
-type ActionOutcome = (typeof OUTCOMES)[number] | 'challenged'
+/** `challenged`: the login continues with a second factor. */
+const LOGIN_OUTCOMES = [...OUTCOMES, 'challenged'] as const
+type ActionOutcome = (typeof LOGIN_OUTCOMES)[number]
 
 /** Creates the function that counts a login by its outcome, and passes on its result or error. */
 export function createLoginCounter(registry: Registry) {
@@ -17,7 +18,7 @@ export function createLoginCounter(registry: Registry) {
     registers: [registry],
   })
   // Each series exists from the start, so that the first event is an increase.
-  for (const outcome of OUTCOMES) logins.inc({ outcome }, 0)
+  for (const outcome of LOGIN_OUTCOMES) logins.inc({ outcome }, 0)
   return <Result>(action: Promise<Result>): Promise<Result> =>
     countOutcome(action, (outcome) => logins.inc({ outcome }))
 }
