@@ -38,7 +38,7 @@ export class Queue {
 
 async function retryOne(queue: MailQueue, id: string): Promise<number> {
   if (await queue.retryFailed(id)) return 1
-  throw new Error(`No failed mail has the id ${JSON.stringify(id)}`)
+  throw new Error(`No failed mail has the id ${JSON.stringify(id)}; Queue::failed lists the ids`)
 }
 
 /** Retries each mail once: one that fails again during the loop would otherwise be retried forever. */

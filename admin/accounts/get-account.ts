@@ -16,6 +16,9 @@ export async function getAccount(users: UserRepository, login: string): Promise<
     )
   }
   const user = byUsername ?? byEmail
-  if (!user) throw new Error(`No user has the username, e-mail or userid ${JSON.stringify(login)}`)
+  if (!user)
+    throw new Error(
+      `No user has the username, e-mail or userid ${JSON.stringify(login)}; Users::list lists the users`,
+    )
   return user
 }

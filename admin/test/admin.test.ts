@@ -328,7 +328,7 @@ describe('a user', () => {
     const { code, stderr } = await run(['Users::show', 'ghost'])
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'No user has the username, e-mail or userid "ghost"\n',
+      stderr: 'No user has the username, e-mail or userid "ghost"; Users::list lists the users\n',
     })
   })
 })
