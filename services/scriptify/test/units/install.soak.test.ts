@@ -94,7 +94,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       {
         why: 'a folder that its user may not enter',
         words: ['x', '--rootdir', '/root', '--user', 'app'],
-        code: 3,
+        code: 4,
       },
       { why: 'an unknown user', words: ['x', '--user', 'nobody-here'], code: 3 },
       { why: 'an unknown class', words: ['x', '--class', 'src/probe.ts#Nothing::record'], code: 3 },
