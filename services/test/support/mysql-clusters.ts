@@ -79,6 +79,9 @@ export async function startCluster(kind: ClusterKind, silenceSeconds = 20): Prom
   }
   await startNode(first, 0)
   await Promise.all(others.map((name, index) => startNode(name, index + 1)))
+  // On a busy machine a node may be silent while another one starts: it is left out, and joins again.
+  for (const node of found)
+    await waitFor(async () => (await node.isOneOf(found.length)) && (await node.isSynced()))
   const nodes = found.map((node, index) => ({
     ...node,
     async start() {
