@@ -1,3 +1,4 @@
+import { errorCode } from '../io/cli-error.ts'
 import type { InitSystem, ServiceState } from './init-system.ts'
 import { type ListedService, listServices } from './list-services.ts'
 import { lastLogLine } from './service-log.ts'
@@ -13,7 +14,13 @@ export async function readStatus(systems: readonly InitSystem[]): Promise<Servic
     const system = systems.find(({ name }) => name === service.template)
     if (system === undefined) return []
     const { name } = service
-    return [{ ...service, ...(await system.state(name)), lastLogLine: await lastLogLine(name, system) }]
+    try {
+      return [{ ...service, ...(await system.state(name)), lastLogLine: await lastLogLine(name, system) }]
+    } catch (error) {
+      // It was uninstalled after it had been listed.
+      if (errorCode(error) === 'ENOENT') return []
+      throw error
+    }
   })
   return (await Promise.all(states)).flat()
 }

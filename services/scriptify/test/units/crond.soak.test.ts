@@ -97,37 +97,42 @@ describe.runIf(await hasDocker())('a job of cron', { concurrent: true }, () => {
   })
   afterAll(() => Promise.all([php, ts].map((job) => job?.machine.stop())))
 
-  it.each([
+  it.for([
     { language: 'php', jobOf: () => php },
     { language: 'TypeScript', jobOf: () => ts },
-  ])('in $language fires with every byte, and no more once it is uninstalled', async ({ jobOf }) => {
-    const job = jobOf()
-    const { machine, probe } = job
-    expect(await install(job, 'probe', '--user', 'app')).toMatchObject({ code: 0, stderr: '' })
-    expect((await scriptify(machine, 'status', 'probe')).stdout).toMatch(/^probe +crond +scheduled /m)
-    const started = await scriptify(machine, 'start', 'probe')
-    expect(started).toMatchObject({ code: 2, stderr: expect.stringContaining('by its schedule') })
-    const uid = Number(await succeed(machine, 'id', '-u', 'app'))
-    expect(await nextCall(machine)).toMatchObject({
-      ...{ args: HOSTILE, value: HOSTILE_VALUE, cwd: probe.rootdir, uid, home: '/home/app' },
-    })
-    const asUser = ['setpriv', '--reuid=app', '--regid=app', '--clear-groups', 'sh', '-c']
-    const status = await eventually(async () => {
-      const { stdout } = await run(machine, ...asUser, `${SCRIPTIFY} status probe --json`)
-      const [service] = JSON.parse(stdout)
-      return service.lastResult && service
-    })
-    expect(status.lastResult).toBe('success')
-    expect(Date.parse(status.nextRun) - Date.parse(status.lastRun)).toBeLessThanOrEqual(120_000)
-    expect(await run(machine, ...asUser, `${SCRIPTIFY} logs probe`)).toMatchObject({
-      ...{ code: 4, stderr: '/var/log/scriptify-probe.log is readable by root only: use sudo\n' },
-    })
-    expect((await scriptify(machine, 'uninstall', 'probe')).code).toBe(0)
-    expect(await succeed(machine, 'find', '/etc', '/run', '/var/log', '-name', '*probe*')).toBe('')
-    expect(await scriptify(machine, 'start', 'probe')).toMatchObject({ code: 3 })
-    // What cron still has in memory has no file to execute.
-    expect((await run(machine, '/etc/scriptify/probe.run')).code).not.toBe(0)
-  })
+  ])(
+    'in $language fires with every byte, and no more once it is uninstalled',
+    async ({ jobOf }, { onTestFinished }) => {
+      const job = jobOf()
+      const { machine, probe } = job
+      onTestFinished(async () => void (await scriptify(machine, 'uninstall', 'probe')))
+      expect(await install(job, 'probe', '--user', 'app')).toMatchObject({ code: 0, stderr: '' })
+      expect((await scriptify(machine, 'status', 'probe')).stdout).toMatch(/^probe +crond +scheduled /m)
+      const started = await scriptify(machine, 'start', 'probe')
+      expect(started).toMatchObject({ code: 2, stderr: expect.stringContaining('by its schedule') })
+      const uid = Number(await succeed(machine, 'id', '-u', 'app'))
+      expect(await nextCall(machine)).toMatchObject({
+        ...{ args: HOSTILE, value: HOSTILE_VALUE, cwd: probe.rootdir, uid, home: '/home/app' },
+      })
+      const asUser = ['setpriv', '--reuid=app', '--regid=app', '--clear-groups', 'sh', '-c']
+      const status = await eventually(async () => {
+        const ended = await run(machine, ...asUser, `${SCRIPTIFY} status probe --json`)
+        expect(ended).toMatchObject({ code: 0, stderr: '' })
+        const [service] = JSON.parse(ended.stdout)
+        return service.lastResult && service
+      })
+      expect(status.lastResult).toBe('success')
+      expect(Date.parse(status.nextRun) - Date.parse(status.lastRun)).toBeLessThanOrEqual(120_000)
+      expect(await run(machine, ...asUser, `${SCRIPTIFY} logs probe`)).toMatchObject({
+        ...{ code: 4, stderr: '/var/log/scriptify-probe.log is readable by root only: use sudo\n' },
+      })
+      expect((await scriptify(machine, 'uninstall', 'probe')).code).toBe(0)
+      expect(await succeed(machine, 'find', '/etc', '/run', '/var/log', '-name', '*probe*')).toBe('')
+      expect(await scriptify(machine, 'start', 'probe')).toMatchObject({ code: 3 })
+      // What cron still has in memory has no file to execute.
+      expect((await run(machine, '/etc/scriptify/probe.run')).code).not.toBe(0)
+    },
+  )
 
   it('skips a run while the previous one lasts, also after a new installation, and logs that', async () => {
     const { machine } = php
