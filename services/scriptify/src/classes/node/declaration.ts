@@ -136,11 +136,17 @@ function nodesOf(text: string): Node[] | undefined {
 
 /** A node or list of nodes with all that it contains, from the outermost, as long as a node is wanted. */
 export function* nodesWithin(value: unknown, isWanted: (node: Node) => boolean): Generator<Node> {
-  if (Array.isArray(value)) {
-    for (const each of value) yield* nodesWithin(each, isWanted)
-  } else if (isNode(value) && isWanted(value)) {
-    yield value
-    for (const child of Object.values(value)) yield* nodesWithin(child, isWanted)
+  // A list, because a recursive generator would pass each node through all levels above it.
+  const pending = [value]
+  while (pending.length > 0) {
+    const next = pending.pop()
+    let children: unknown[] = []
+    if (Array.isArray(next)) children = next
+    else if (isNode(next) && isWanted(next)) {
+      yield next
+      children = Object.values(next)
+    }
+    for (const child of children.toReversed()) pending.push(child)
   }
 }
 
