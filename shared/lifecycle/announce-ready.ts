@@ -9,7 +9,7 @@ export interface AnnouncementOptions extends Omit<ReadinessReport, 'readiness'> 
   drainDelaySeconds?: number
 }
 
-/** Makes the service ready while its checks pass. What comes after it in a start delays no request. A stop first makes it unready. */
+/** Makes the service ready while its checks pass. A stop first makes it unready. */
 export async function announceReady(
   lifecycle: Lifecycle,
   { readiness, drainDelaySeconds = 0, ...report }: AnnouncementOptions,

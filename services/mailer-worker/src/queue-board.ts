@@ -49,7 +49,7 @@ export const queueBoard: FastifyPluginAsync<QueueBoardOptions> = async (app, { q
   await app.register(server.registerPlugin(), { prefix: PATH })
 }
 
-/** Returns a problem that is no more than its status (RFC 9457 §4.2.1). */
+/** Returns a problem whose type is its status alone (RFC 9457 §4.2.1). */
 const problemOf = (status: number, detail: string): Problem => ({
   type: 'about:blank',
   title: STATUS_CODES[status] ?? 'Error',

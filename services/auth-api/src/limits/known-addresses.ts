@@ -17,7 +17,8 @@ const ADDRESSES_IN_REDIS = 200_000
 const REDIS_KEY = 'latchkey-limit:known'
 
 /**
- * Creates the store of known addresses. It remembers them for 30 days, in this process and, where there is Redis, for all replicas. Without Redis each process knows its own.
+ * Creates the store of known addresses. It remembers them for 30 days, in this process and, where there is Redis, for all
+ * replicas. Without Redis each process knows its own.
  * It does not read the property of `notify-new-client.ts`: a limit is checked before the user is read.
  */
 export function createKnownAddresses(

@@ -7,7 +7,10 @@ import type { TerminalBackend } from './backend.ts'
 /** The folder of the preload files that come with scriptify. */
 const SHIPPED_FOLDER = join(import.meta.dirname, '..', '..', '..', '..', 'templates', 'scriptify')
 
-/** The absolute path of the preload file that --preload names, relative to rootdir or to the current folder; throws a CliError (3 or 4). */
+/**
+ * The absolute path of the preload file that --preload names, relative to rootdir or to the current folder. Throws a CliError:
+ * 3 for a missing file, 4 for one that this user may not read.
+ */
 export function getPreload(rootdir: string, named: string): string {
   const path = resolve(rootdir, named)
   const found = [path, resolve(named)].find((each) => findStats(each, 'The preload file') !== undefined)
