@@ -6,7 +6,7 @@ import { configOf, engineProject, FIRST_ENGINE, project, SOAK, VARIED } from './
  */
 const OF_ONE_SERVER = ['**/outage.engine.test.ts']
 
-/** These kill servers of clusters: they come late, two at a time, since a node that gets no processor counts as dead. */
+/** These kill servers of clusters: they come late, one at a time, since a node that gets no processor counts as dead. */
 const FAILOVERS = ['services/test/{mysql-clusters,postgres-failover,redis-failover}.soak.test.ts']
 /** Two clusters of three servers and four services: it has the machine to itself. */
 const TWO_REGIONS = ['services/test/two-regions.soak.test.ts']
@@ -32,7 +32,7 @@ const projects = [
   // One cluster after the other: six servers of them leave too little processor to each.
   engineProject('galera', { exclude: OF_ONE_SERVER, sequence: { groupOrder: 1 } }),
   engineProject('group-replication', { exclude: OF_ONE_SERVER, sequence: { groupOrder: 2 } }),
-  soakProject('failovers', { include: FAILOVERS, maxWorkers: 2, sequence: { groupOrder: 3 } }),
+  soakProject('failovers', { include: FAILOVERS, maxWorkers: 1, sequence: { groupOrder: 3 } }),
   soakProject('long', { include: LONG, sequence: { groupOrder: 4 } }),
   soakProject('long-two-regions', { include: TWO_REGIONS, sequence: { groupOrder: 5 } }),
 ]
