@@ -9,7 +9,7 @@ export interface Mark {
 const OWN = /^# scriptify: managed service=(\S+) template=(\S+) v=\d+$/
 
 /** The line that marks a file as scriptify's; it is among the first three. */
-export const ownershipMark = (name: string, system: InitSystem): string =>
+export const ownershipMark = (name: string, system: Pick<InitSystem, 'name'>): string =>
   `# scriptify: managed service=${name} template=${system.name} v=1`
 
 /** Reads the mark of a file's text; undefined for a foreign file. */

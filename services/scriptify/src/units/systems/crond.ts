@@ -4,7 +4,7 @@ import { CliError, EXIT } from '../../io/cli-error.ts'
 import type { InitSystem, ServiceState } from '../init-system.ts'
 import { launcherFile, launcherLog, resultFile, unitFile } from '../paths.ts'
 import { nextTimeOf, parseSchedule } from './crontab-schedule.ts'
-import { runsSystemd } from './systemd.ts'
+import { runsSystemd } from './systemctl.ts'
 
 const EVERY_MINUTE = '* * * * *'
 

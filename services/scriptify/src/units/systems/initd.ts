@@ -8,13 +8,8 @@ import { processFacts } from '../process-facts.ts'
 import { command, optionalCommand, runCommand } from '../run-command.ts'
 import type { ServiceDefinition } from '../service-definition.ts'
 import { quoteShellWord } from '../text.ts'
-import {
-  activeState,
-  daemonReloadCommands,
-  forgetUnitCommands,
-  runsSystemd,
-  stopGoneUnitCommands,
-} from './systemd.ts'
+import { activeState, daemonReloadCommands, forgetUnitCommands, runsSystemd } from './systemctl.ts'
+import { stopGoneUnitCommands } from './systemd-units.ts'
 
 /** Scripts of SysV init, as Debian runs them; systemd generates a unit from each. */
 export const initd: InitSystem = {

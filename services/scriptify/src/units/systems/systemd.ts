@@ -1,21 +1,26 @@
-import { accessSync, constants, existsSync, globSync, lstatSync, readFileSync } from 'node:fs'
-import { uptime } from 'node:os'
+import { accessSync, constants, existsSync, globSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { CliError, EXIT, errorCode } from '../../io/cli-error.ts'
-import { linksTo, lstatIfAny, namesIn } from '../folders.ts'
-import type { ControlCommand, InitSystem, ServiceState } from '../init-system.ts'
-import { ownershipMark } from '../ownership.ts'
+import type { ControlCommand, InitSystem } from '../init-system.ts'
 import { command, optionalCommand, runCommand } from '../run-command.ts'
-import type { ServiceDefinition } from '../service-definition.ts'
-import { hasNoncharacter } from '../text.ts'
 import { parseCalendarSchedule, toCalendarEvents } from './calendar.ts'
+import { activeState, daemonReloadCommands, forgetUnitCommands, runsSystemd } from './systemctl.ts'
 import { escapeSystemdValue, quoteSystemdWord } from './systemd-grammar.ts'
+import { requireRunnable } from './systemd-requirements.ts'
+import { state } from './systemd-state.ts'
+import {
+  findLinks,
+  hasTimer,
+  isForeignUnit,
+  namesakes,
+  reasonAgainstNamesake,
+  runsNamesake,
+  stopGoneUnitCommands,
+  TIMER_PATH,
+  UNIT_FOLDER,
+  unitOf,
+} from './systemd-units.ts'
 
-const FOLDER = '/etc/systemd/system'
-const TIMER_PATH = `${FOLDER}/{name}.timer`
-const SEARCH_PATH = ['/usr/lib', '/lib', '/usr/local/lib', '/etc', '/run']
-/** The units that start a service of their name, and that service. */
-const KINDS = ['service', 'timer', 'socket', 'path']
 /** The folder that CacheDirectory=scriptify names. */
 const CACHE_FOLDER = '/var/cache/scriptify'
 const JOURNALS = '/{run,var}/log/journal/*/system.journal'
@@ -30,13 +35,9 @@ export const systemd: InitSystem = {
     "--template=systemd cleaner --class Cleaner::run --rootdir /srv/shop --schedule '*-*-* 03:00' --enable --start",
   ],
 
-  unitPath: `${FOLDER}/{name}.service`,
+  unitPath: `${UNIT_FOLDER}/{name}.service`,
   unitMode: 0o644,
-  namesakes: (name) =>
-    SEARCH_PATH.flatMap((folder) =>
-      // An admin may write a timer for a service of scriptify.
-      (folder === '/etc' ? ['service'] : KINDS).map((kind) => `${folder}/systemd/system/${name}.${kind}`),
-    ),
+  namesakes,
   reasonAgainstNamesake,
   log: (name) => ({
     command: `journalctl -u ${name}`,
@@ -60,7 +61,7 @@ export const systemd: InitSystem = {
 
   template: 'systemd',
   async render(service, root) {
-    await check(service)
+    await requireRunnable(service)
     const { description, rootdir, command, schedule } = service
     return {
       ...service,
@@ -117,14 +118,8 @@ export const systemd: InitSystem = {
   links: findLinks,
 }
 
-/** The unit that is enabled and started. */
-const unitOf = (name: string, isScheduled: boolean): string => `${name}.${isScheduled ? 'timer' : 'service'}`
-
-/** Whether the service has a timer of scriptify's; an admin may have written another. */
-function hasTimer(name: string): boolean {
-  const path = TIMER_PATH.replace('{name}', name)
-  return existsSync(path) && readFileSync(path, 'utf8').includes(ownershipMark(name, systemd))
-}
+/** The states of a service that ended otherwise than it should. */
+const FAILING = ['failed', 'restarting']
 
 /** RestartSteps= came with systemd 254; an older one warns of it. */
 async function hasRestartSteps(): Promise<boolean> {
@@ -133,83 +128,9 @@ async function hasRestartSteps(): Promise<boolean> {
   return Number(version) >= 254
 }
 
-/** Whether systemd is PID 1, not merely installed. */
-export const runsSystemd = (): boolean => existsSync('/run/systemd/system')
-
 function absence(): string | undefined {
   if (runsSystemd()) return undefined
   return 'systemd does not run here; in a container make "scriptify run … --daemon" its command, or install with --template=initd and use "service"'
-}
-
-export const daemonReloadCommands = (): ControlCommand[] =>
-  runsSystemd() ? [command('systemctl', 'daemon-reload')] : []
-
-/** Commands that stop what still runs of a unit whose file is gone, unless another of its name takes its place. */
-export const stopGoneUnitCommands = (name: string): ControlCommand[] =>
-  [`${name}.timer`, `${name}.service`]
-    .filter((unit) => !isForeignUnit(unit))
-    .map((unit) => optionalCommand('systemctl', 'stop', unit))
-
-/** Whether a unit of this name exists that scriptify did not write. */
-const isForeignUnit = (unit: string, root = '/'): boolean =>
-  SEARCH_PATH.map((folder) => join(root, folder, 'systemd/system', unit)).some((path) => {
-    const stats = lstatSync(path, { throwIfNoEntry: false })
-    if (stats === undefined) return false
-    // scriptify writes no link, and what one leads to may be outside of the root.
-    if (stats.isSymbolicLink()) return true
-    return !readFileSync(path, 'utf8').includes(ownershipMark(unit.split('.')[0] ?? '', systemd))
-  })
-
-/** Whether the process of the service that this one hides still runs: systemd keeps it under the unit of that name. */
-async function runsNamesake(name: string): Promise<boolean> {
-  if (!isForeignUnit(`${name}.service`)) return false
-  const pid = (await propertiesOf(`${name}.service`, ['MainPID'])).get('MainPID') ?? '0'
-  const commandLine = commandLineOf(pid)
-  return commandLine !== '' && !commandLine.includes('{"task":"call"')
-}
-
-/** The command line of a process; empty for one that has ended. */
-function commandLineOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
-  } catch (error) {
-    const code = errorCode(error)
-    if (code === 'ENOENT' || code === 'ESRCH') return ''
-    throw error
-  }
-}
-
-async function reasonAgainstNamesake(name: string, root: string): Promise<string | undefined> {
-  const units = KINDS.map((kind) => `${name}.${kind}`)
-  for (const folder of SEARCH_PATH.filter((each) => each !== '/etc')) {
-    const [link] = await existingLinks(units, root, `${folder}/systemd/system`)
-    // `systemctl disable` does not remove it, and it would start the service that hides this one.
-    if (link !== undefined) return `${link} starts it at boot: choose another name`
-  }
-  const inUse: string[] = []
-  for (const unit of units) {
-    if ((await existingLinks([unit], root, FOLDER)).length > 0 || (root === '/' && (await isActive(unit)))) {
-      inUse.push(unit)
-    }
-  }
-  if (inUse.length === 0) return undefined
-  const disable = root === '/' ? 'disable --now' : `--root=${root} disable`
-  return `it is in use: run "systemctl ${disable} ${inUse.join(' ')}" first, or choose another name`
-}
-
-async function existingLinks(units: readonly string[], root: string, folder: string): Promise<string[]> {
-  const paths = await linkPaths(units, root, folder)
-  const stats = await Promise.all(paths.map((path) => lstatIfAny(path)))
-  return paths.filter((_, index) => stats[index] !== undefined)
-}
-
-const isActive = async (unit: string): Promise<boolean> =>
-  runsSystemd() && (await runCommand(['systemctl', 'is-active', unit])).code === 0
-
-/** Commands that make systemd forget a unit whose file is gone, also one that it generated from a script. */
-export function forgetUnitCommands(name: string): ControlCommand[] {
-  if (!runsSystemd()) return []
-  return [...daemonReloadCommands(), optionalCommand('systemctl', 'reset-failed', `${name}.service`)]
 }
 
 /** Commands that remove the cache. `rm` cannot be misled by links: the folder belongs to the account of the service. */
@@ -218,26 +139,6 @@ const removeCacheCommands = (name: string): ControlCommand[] => [
   // Unless another service has one.
   optionalCommand('rmdir', CACHE_FOLDER),
 ]
-
-/** The states of a service that ended otherwise than it should. */
-const FAILING = ['failed', 'restarting']
-
-/** What systemd calls the state of a unit; `restarting` while it waits before it tries again. */
-export const activeState = async (name: string): Promise<string> =>
-  stateIn(await propertiesOf(`${name}.service`, STATE))
-
-const STATE = ['ActiveState', 'SubState']
-
-const stateIn = (properties: ReadonlyMap<string, string>): string =>
-  properties.get('SubState') === 'auto-restart' ? 'restarting' : (properties.get('ActiveState') ?? 'unknown')
-
-/** Properties of a unit; none where systemd does not answer this user. */
-async function propertiesOf(unit: string, names: readonly string[]): Promise<Map<string, string>> {
-  // Times are shown in the time zone of this process.
-  const words = ['env', 'TZ=UTC', 'systemctl', 'show', unit, `--property=${names}`] as const
-  const { stdout } = await runCommand(words, { timeoutMs: 20_000 })
-  return new Map([...stdout.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]))
-}
 
 function mayRead(path: string): boolean {
   try {
@@ -258,49 +159,6 @@ function isReadOnly(folder: string): boolean {
   }
 }
 
-async function check(service: ServiceDefinition): Promise<void> {
-  const { command, environment, possiblePaths, rootdir, privateTmp, schedule } = service
-  const dropped = Object.keys(environment).find((name) => hasNoncharacter(environment[name] ?? ''))
-  if (dropped !== undefined) {
-    throw new CliError(
-      `--env ${dropped}: systemd drops a value with a Unicode noncharacter, like U+FFFF; remove it`,
-      EXIT.usage,
-    )
-  }
-  if (schedule !== undefined) await requireCalendarEvents(toCalendarEvents(schedule))
-  if (command[0].includes('$')) {
-    throw new CliError(`systemd cannot run a program with $ in its path: ${command[0]}`, EXIT.usage)
-  }
-  if (command.some(hasNoncharacter)) {
-    throw new CliError(
-      'systemd takes no path and no --arg with a Unicode noncharacter, like U+FFFF; remove it',
-      EXIT.usage,
-    )
-  }
-  const hidden = privateTmp && [rootdir, ...possiblePaths].find((path) => /^\/(var\/)?tmp(\/|$)/.test(path))
-  if (hidden) {
-    throw new CliError(
-      `A service with its own /tmp cannot see ${hidden}: move it, or add --no-private-tmp`,
-      EXIT.usage,
-    )
-  }
-}
-
-/** systemd ignores an event that it cannot read, and the timer would never elapse. Skipped where its tool is missing. */
-async function requireCalendarEvents(events: readonly string[]): Promise<void> {
-  for (const event of events) {
-    const { code, stdout, stderr } = await runCommand(['systemd-analyze', 'calendar', event], {
-      timeoutMs: 20_000,
-    })
-    if (/Next elapse: never/.test(stdout)) {
-      throw new CliError(`--schedule ${JSON.stringify(event)} is a time in the past only`, EXIT.usage)
-    }
-    if (code <= 0) continue
-    const reason = stderr.trim().split('\n')[0] ?? ''
-    throw new CliError(`--schedule ${JSON.stringify(event)} is not a time for systemd: ${reason}`, EXIT.usage)
-  }
-}
-
 const absenceOfTool = (): string | undefined =>
   ['/usr/bin/systemctl', '/bin/systemctl'].some((path) => existsSync(path))
     ? undefined
@@ -316,89 +174,10 @@ async function verify(name: string): Promise<string[]> {
   if (!runsSystemd()) return []
   // It exits with 1 for some warnings, and reports on other units as well.
   const { stderr } = await runCommand(
-    ['systemd-analyze', 'verify', `${FOLDER}/${unitOf(name, hasTimer(name))}`],
+    ['systemd-analyze', 'verify', `${UNIT_FOLDER}/${unitOf(name, hasTimer(name))}`],
     {
       timeoutMs: 20_000,
     },
   )
   return stderr.split('\n').filter((line) => new RegExp(`${name}\\.(service|timer)`).test(line))
-}
-
-async function state(name: string): Promise<ServiceState> {
-  if (!runsSystemd()) return { state: 'unknown', startsAtBoot: 'unknown' }
-  const isScheduled = hasTimer(name)
-  const [enabled, properties, timer] = await Promise.all([
-    runCommand(['systemctl', 'is-enabled', unitOf(name, isScheduled)], { timeoutMs: 20_000 }),
-    propertiesOf(`${name}.service`, [
-      ...STATE,
-      'ActiveEnterTimestampMonotonic',
-      'NRestarts',
-      'MemoryCurrent',
-      'Result',
-      'ExecMainExitTimestamp',
-    ]),
-    isScheduled
-      ? propertiesOf(`${name}.timer`, [...STATE, 'LastTriggerUSec', 'NextElapseUSecRealtime'])
-      : NO_TIMER,
-  ])
-  const state = stateIn(properties)
-  const facts = factsIn(properties)
-  return {
-    state: state === 'inactive' && stateIn(timer) === 'active' ? 'scheduled' : state,
-    // systemd does not answer every user.
-    startsAtBoot: enabled.stdout.trim() === '' ? 'unknown' : enabled.code === 0,
-    ...(state === 'active' ? facts : { restarts: facts.restarts }),
-    ...lastRunIn(properties, timer),
-  }
-}
-
-const NO_TIMER: ReadonlyMap<string, string> = new Map()
-
-function lastRunIn(
-  service: ReadonlyMap<string, string>,
-  timer: ReadonlyMap<string, string>,
-): Pick<ServiceState, 'lastResult' | 'lastRun' | 'nextRun'> {
-  const endedAt = toIsoTime(service.get('ExecMainExitTimestamp'))
-  return {
-    // A service that has not run since the boot has the result of a success.
-    lastResult: endedAt && service.get('Result'),
-    lastRun: toIsoTime(timer.get('LastTriggerUSec')) ?? endedAt,
-    nextRun: toIsoTime(timer.get('NextElapseUSecRealtime')),
-  }
-}
-
-/** Reads `Wed 2026-11-25 03:00:00 UTC`; systemd writes nothing for a time that there is not. */
-function toIsoTime(text = ''): string | undefined {
-  const [, day, time] = /^\w+ (\S+) (\S+) UTC$/.exec(text) ?? []
-  return day === undefined ? undefined : `${day}T${time}Z`
-}
-
-/** What systemd counts and measures; it writes `[not set]` for what it does not know. */
-function factsIn(
-  properties: ReadonlyMap<string, string>,
-): Pick<ServiceState, 'uptimeSeconds' | 'restarts' | 'memoryBytes'> {
-  const numberOf = (property: string) => {
-    const text = properties.get(property) ?? ''
-    // The largest number stands for infinity.
-    return /^\d+$/.test(text) && text !== '18446744073709551615' ? Number(text) : undefined
-  }
-  const since = numberOf('ActiveEnterTimestampMonotonic')
-  return {
-    uptimeSeconds: since ? Math.max(0, Math.floor(uptime() - since / 1e6)) : undefined,
-    restarts: numberOf('NRestarts'),
-    memoryBytes: numberOf('MemoryCurrent'),
-  }
-}
-
-async function findLinks(name: string, root: string): Promise<string[]> {
-  const links = [`${name}.service`, `${name}.timer`].map(async (unit) =>
-    linksTo(await linkPaths([unit], root, FOLDER), `${FOLDER}/${unit}`, root),
-  )
-  return (await Promise.all(links)).flat()
-}
-
-/** The paths in a folder at which an enabled unit has a link. */
-async function linkPaths(units: readonly string[], root: string, folder: string): Promise<string[]> {
-  const groups = (await namesIn(join(root, folder))).filter((group) => /\.(wants|requires)$/.test(group))
-  return groups.flatMap((group) => units.map((unit) => join(root, folder, group, unit)))
 }

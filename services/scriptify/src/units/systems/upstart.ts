@@ -3,7 +3,7 @@ import type { InitSystem, ServiceState } from '../init-system.ts'
 import { launcherFile } from '../paths.ts'
 import { processFacts } from '../process-facts.ts'
 import { command, optionalCommand, runCommand } from '../run-command.ts'
-import { runsSystemd } from './systemd.ts'
+import { runsSystemd } from './systemctl.ts'
 
 export const upstart: InitSystem = {
   name: 'upstart',

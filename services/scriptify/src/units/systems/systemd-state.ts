@@ -1,0 +1,72 @@
+import { uptime } from 'node:os'
+import type { ServiceState } from '../init-system.ts'
+import { runCommand } from '../run-command.ts'
+import { propertiesOf, runsSystemd, STATE, stateIn } from './systemctl.ts'
+import { hasTimer, unitOf } from './systemd-units.ts'
+
+/** Asks systemd about a service, and about its timer. */
+export async function state(name: string): Promise<ServiceState> {
+  if (!runsSystemd()) return { state: 'unknown', startsAtBoot: 'unknown' }
+  const isScheduled = hasTimer(name)
+  const [enabled, properties, timer] = await Promise.all([
+    runCommand(['systemctl', 'is-enabled', unitOf(name, isScheduled)], { timeoutMs: 20_000 }),
+    propertiesOf(`${name}.service`, [
+      ...STATE,
+      'ActiveEnterTimestampMonotonic',
+      'NRestarts',
+      'MemoryCurrent',
+      'Result',
+      'ExecMainExitTimestamp',
+    ]),
+    isScheduled
+      ? propertiesOf(`${name}.timer`, [...STATE, 'LastTriggerUSec', 'NextElapseUSecRealtime'])
+      : NO_TIMER,
+  ])
+  const state = stateIn(properties)
+  const facts = factsIn(properties)
+  return {
+    state: state === 'inactive' && stateIn(timer) === 'active' ? 'scheduled' : state,
+    // systemd does not answer every user.
+    startsAtBoot: enabled.stdout.trim() === '' ? 'unknown' : enabled.code === 0,
+    ...(state === 'active' ? facts : { restarts: facts.restarts }),
+    ...lastRunIn(properties, timer),
+  }
+}
+
+const NO_TIMER: ReadonlyMap<string, string> = new Map()
+
+function lastRunIn(
+  service: ReadonlyMap<string, string>,
+  timer: ReadonlyMap<string, string>,
+): Pick<ServiceState, 'lastResult' | 'lastRun' | 'nextRun'> {
+  const endedAt = toIsoTime(service.get('ExecMainExitTimestamp'))
+  return {
+    // A service that has not run since the boot has the result of a success.
+    lastResult: endedAt && service.get('Result'),
+    lastRun: toIsoTime(timer.get('LastTriggerUSec')) ?? endedAt,
+    nextRun: toIsoTime(timer.get('NextElapseUSecRealtime')),
+  }
+}
+
+/** Reads `Wed 2026-11-25 03:00:00 UTC`; systemd writes nothing for a time that there is not. */
+function toIsoTime(text = ''): string | undefined {
+  const [, day, time] = /^\w+ (\S+) (\S+) UTC$/.exec(text) ?? []
+  return day === undefined ? undefined : `${day}T${time}Z`
+}
+
+/** What systemd counts and measures; it writes `[not set]` for what it does not know. */
+function factsIn(
+  properties: ReadonlyMap<string, string>,
+): Pick<ServiceState, 'uptimeSeconds' | 'restarts' | 'memoryBytes'> {
+  const numberOf = (property: string) => {
+    const text = properties.get(property) ?? ''
+    // The largest number stands for infinity.
+    return /^\d+$/.test(text) && text !== '18446744073709551615' ? Number(text) : undefined
+  }
+  const since = numberOf('ActiveEnterTimestampMonotonic')
+  return {
+    uptimeSeconds: since ? Math.max(0, Math.floor(uptime() - since / 1e6)) : undefined,
+    restarts: numberOf('NRestarts'),
+    memoryBytes: numberOf('MemoryCurrent'),
+  }
+}
