@@ -86,12 +86,32 @@ describe('sending one mail', () => {
     expect(await count('repeated')).toBe(0)
   })
 
-  it('sends a failed mail that an admin has retried, though a worker once died with it', async () => {
+  it('does not send again what was sent before the queue forgot it', async () => {
     const { send, sendMail, isSettled } = aSender()
     isSettled.mockResolvedValue(true)
-    expect(await sendMail(await aJob({}, { stalledCounter: 1, attemptsStarted: 1 }))).toBe('sent')
-    expect(send).toHaveBeenCalledOnce()
+    expect(await sendMail(await aJob())).toBe('sent before')
+    expect(send).not.toHaveBeenCalled()
   })
+
+  it('asks the database nothing about a mail that has not waited', async () => {
+    const { sendMail, isSettled } = aSender()
+    expect(await sendMail(await aJob({}, { timestamp: NOW - 1_000 }))).toBe('sent')
+    expect(isSettled).not.toHaveBeenCalled()
+  })
+
+  it.each([{ failed: 'a failed mail' }, { failed: 'one with which a worker once died', stalledCounter: 1 }])(
+    'sends $failed that an admin has retried',
+    async ({ failed: _, ...counters }) => {
+      const { send, sendMail, isSettled } = aSender()
+      isSettled.mockResolvedValue(true)
+      const retried = await aJob(
+        {},
+        { attemptsStarted: 1, stacktrace: ['PermanentFailure: 550'], ...counters },
+      )
+      expect(await sendMail(retried)).toBe('sent')
+      expect(send).toHaveBeenCalledOnce()
+    },
+  )
 
   it('gives a mail back when it is stopped before the mail server answers', async () => {
     const stopping = new AbortController()

@@ -36,7 +36,12 @@ export interface QueuedMail {
   stalledCounter?: number | undefined
   /** How often it was started since it was added, or since an admin retried it. */
   attemptsStarted?: number
+  /** Where its attempts have failed; kept when an admin retries it. */
+  stacktrace?: readonly string[] | null
 }
+
+/** A mail that waits no longer has not been through a failover of the queue's server. */
+const LATE_MS = 2_000
 
 export type SendOutcome = 'sent' | 'expired' | 'sent before'
 
@@ -51,9 +56,9 @@ export function createSendMail(dependencies: SendMailDependencies) {
   async function attempt(job: QueuedMail): Promise<SendOutcome> {
     const mail = parseJob(job.data)
     if (Date.parse(mail.expiresAt) <= clock()) return expire(job, mail)
-    const isRepeat = mayHaveBeenSent(job)
-    if (isRepeat && (await settlement.isSettled(idOf(job)))) {
-      logger.info({ mailId: job.id }, 'the worker that died had sent this mail')
+    const isRepeat = hasStalled(job)
+    if ((isRepeat || isLate(job)) && (await settlement.isSettled(idOf(job)))) {
+      logger.info({ mailId: job.id }, 'this mail had been sent, which the queue does not know')
       return 'sent before'
     }
     await deliver(job, mail, isRepeat)
@@ -84,6 +89,10 @@ export function createSendMail(dependencies: SendMailDependencies) {
     }
   }
 
+  /** A replica of Redis that becomes the primary may have forgotten that a mail was sent. A failed mail has been settled unsent. */
+  const isLate = ({ timestamp, stacktrace }: QueuedMail): boolean =>
+    clock() - timestamp > LATE_MS && !stacktrace?.length
+
   function announceRepeat(job: QueuedMail): void {
     metrics.repeated.inc()
     // A counter dies with its process; this line does not.
@@ -110,7 +119,7 @@ export function createSendMail(dependencies: SendMailDependencies) {
 const idOf = (job: QueuedMail): string => job.id ?? ''
 
 /** The count of stalls outlives an admin's retry, which wants the mail sent although it is settled. */
-const mayHaveBeenSent = (job: QueuedMail): boolean =>
+const hasStalled = (job: QueuedMail): boolean =>
   (job.stalledCounter ?? 0) > 0 && (job.attemptsStarted ?? 0) > 1
 
 function parseJob(data: unknown): MailJob {

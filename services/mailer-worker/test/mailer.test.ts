@@ -70,6 +70,19 @@ describe.skipIf(!hasDocker()).each(inject('combinations'))('mail on %s', (combin
       await system.expectOneEach([address])
     })
 
+    it('sends a mail once, though the queue forgot that it was sent', async () => {
+      const { producer } = system
+      const id = await producer.request(address)
+      await waitFor(() => system.areSettled(id))
+      const bull = await producer.queue.bull()
+      await expect.poll(async () => (await bull.getJob(id))?.isCompleted()).toBe(true)
+      const job = await bull.getJob(id)
+      await job?.remove()
+      await producer.queue.add(id, job?.data, new Date(Date.now() - 10_000))
+      await expect.poll(async () => (await bull.getJob(id))?.returnvalue).toBe('sent before')
+      await system.expectOneEach([address])
+    })
+
     it('sends what its writer could not add to the queue', async () => {
       await system.producer.requestAndDie(address)
       await system.expectOneEach([address])
