@@ -370,6 +370,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
         const servers = { DATABASE_URL: databaseUrl, QUEUE_URL: queueUrl }
         const port = await findFreePort()
         const api = startAuthApiProcess({ ...servers, ...leak(410), METRICS_PORT: String(port) })
+        await addressOf(api)
         // What the kernel does with a process that has used its share of the CPU.
         const throttle = startLoad(1, async () => {
           api.process.kill('SIGSTOP')
