@@ -37,6 +37,14 @@ it('an attempt waits for those before it, also where earlier ones have ended', a
   await c.end()
 })
 
+it('as many attempts run at once as one of them allows', async () => {
+  const { begun, start } = startAttempts()
+  const attempts = [start('a', 2), start('b'), start('c')]
+  expect(begun).toEqual(['a', 'b'])
+  await Promise.all(attempts.map((each) => each.end()))
+  expect(begun).toEqual(['a', 'b', 'c'])
+})
+
 it('a queue without attempts is forgotten, and what they allowed', async () => {
   const { begun, start } = startAttempts()
   await start('a', 5).end()

@@ -233,6 +233,17 @@ describe('reset requests', () => {
     expect(await ask('192.0.2.6'), 'in the next hour').toBe('allowed')
   })
 
+  it('that are refused beyond the ceiling use up nothing of the next hour', async () => {
+    const clock = stopClock()
+    const { ask } = asking()
+    for (const host of [1, 1, 2, 3, 4, 5]) await ask(`192.0.2.${host}`)
+    clock.pass(3000)
+    expect(await ask('192.0.2.6')).toBe(600)
+    clock.pass(600)
+    for (let each = 0; each < 2; each++) expect(await ask('192.0.2.7')).toBe('allowed')
+    expect(await ask('192.0.2.6')).toBe('allowed')
+  })
+
   it('of a known address have a limit that others cannot spend', async () => {
     const clock = stopClock()
     const { ask, logIn } = asking()

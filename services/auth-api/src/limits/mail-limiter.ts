@@ -40,7 +40,7 @@ export function createMailLimiter(options: MailLimiterOptions): LimitMail {
     requireAtMost(limit, await addresses.count(address))
     if (await knownAddresses.has(request, accountName)) return requireAtMost(limit, await pairs.count(pair))
 
-    // A refused request does not count: one address could reach the ceiling with these.
+    // A refused request does not count: one address could reach the ceiling with these. Nor does it begin the hour of its pair.
     const soFar = await accounts.read(account)
     const isSpent = soFar.count >= limit
     if (soFar.count >= ceiling || (isSpent && (await pairs.read(pair)).count > 0))
