@@ -58,7 +58,7 @@ function argon2(
     verify,
     isCurrent: (stored) => stored.startsWith(currentPrefix),
     async completeRefusal(password, stored) {
-      if (stored === undefined) await verify(password, decoy)
+      if (stored === undefined) await this.verify(password, decoy)
     },
   } satisfies PasswordScheme
 }

@@ -45,8 +45,8 @@ export const bcrypt: PasswordScheme = {
   verify,
   isCurrent: (stored) => costOf(stored) === COST,
   async completeRefusal(password, stored) {
-    if (stored === undefined) await verify(password, decoy(COST))
+    if (stored === undefined) await this.verify(password, decoy(COST))
     // Work doubles with each cost: 2^c, and 2^c + 2^(c+1) + … + 2^11, are 2^12 together.
-    else for (let cost = costOf(stored); cost < COST; cost++) await verify(password, decoy(cost))
+    else for (let cost = costOf(stored); cost < COST; cost++) await this.verify(password, decoy(cost))
   },
 }

@@ -57,6 +57,14 @@ describe('a hash of Latchkey', () => {
   })
 })
 
+it('a hash by bcrypt of a lower cost is replaced', async () => {
+  const stored = '$2y$04$nQSebaF0EPF.xAsmhSF/j.ovip.PsvnFIO4GNEYiJO9qBFAcZw7cO'
+  expect(await verify(PASSWORD, stored, 'bcrypt', ['bcrypt'])).toEqual({
+    matches: true,
+    rehashed: expect.stringMatching(/^\$2y\$12\$/),
+  })
+})
+
 describe('a stored hash that costs too much, or is not whole', () => {
   const salt = 'A'.repeat(22)
   const tag = 'A'.repeat(43)
@@ -89,6 +97,14 @@ describe('a stored hash that costs too much, or is not whole', () => {
     ],
     [
       `$argon2id$v=19$m=7,t=1,p=1$${salt}$${tag}`,
+      'has argon2id parameters out of bounds: at most m=262144, t=10',
+    ],
+    [
+      `$argon2id$v=19$m=1024,t=1,p=0$${salt}$${tag}`,
+      'has argon2id parameters out of bounds: at most m=262144, t=10',
+    ],
+    [
+      `$argon2id$v=19$m=31,t=1,p=4$${salt}$${tag}`,
       'has argon2id parameters out of bounds: at most m=262144, t=10',
     ],
     [`$argon2id$v=19$m=19456,t=2,p=1$${salt}$`, 'is not a whole argon2id PHC string'],

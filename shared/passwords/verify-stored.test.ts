@@ -1,0 +1,62 @@
+import { expect, it, onTestFinished, vi } from 'vitest'
+import { getScheme } from './schemes.ts'
+import { sha1 } from './sha1.ts'
+import { verifyStored } from './verify-stored.ts'
+
+const SALT = '.'.repeat(22)
+const TAG = '.'.repeat(31)
+const bcryptOf = (cost: string) => `$2y$${cost}$${SALT}${TAG}`
+const argon2Of = (name: string, costs: string) => `$${name}$v=19$${costs}$${'A'.repeat(22)}$${'A'.repeat(43)}`
+
+/** What the verification of a hash costs: rounds of bcrypt, and KiB that argon2 fills, in all its passes. */
+function workOf(stored: string): number {
+  const [, memory, passes] = /m=(\d+),t=(\d+)/.exec(stored)?.map(Number) ?? []
+  const [, cost] = /^\$2y\$(\d\d)/.exec(stored)?.map(Number) ?? []
+  return cost === undefined ? (memory ?? Number.NaN) * (passes ?? Number.NaN) : 2 ** cost
+}
+
+it.each([
+  { scheme: 'argon2id', current: argon2Of('argon2id', 'm=19456,t=2,p=1'), cheaper: [] },
+  { scheme: 'argon2i', current: argon2Of('argon2i', 'm=65536,t=4,p=1'), cheaper: [] },
+  { scheme: 'bcrypt', current: bcryptOf('12'), cheaper: ['04', '10', '11'].map(bcryptOf) },
+])('a refusal by $scheme costs the same, whoever logs in', async ({ scheme, current, cheaper }) => {
+  const verify = vi.spyOn(getScheme(scheme), 'verify').mockResolvedValue(false)
+  onTestFinished(() => verify.mockRestore())
+  const refusals = {
+    'an unknown user': undefined,
+    'a hash of another scheme': sha1.hash('c0rrect-Horse!'),
+    'a hash of no scheme': 'x',
+    'a hash that costs too much': `$2y$31$${SALT}${TAG}`,
+    'a wrong password': current,
+    ...Object.fromEntries(cheaper.map((stored) => [stored, stored])),
+  }
+  for (const [what, stored] of Object.entries(refusals)) {
+    verify.mockClear()
+    const refused = await verifyStored('guess', stored, { scheme, accepted: [scheme] })
+    expect(refused, what).toMatchObject({ matches: false })
+    const verified = verify.mock.calls.map(([, hash]) => hash)
+    const faults = verified.map((hash) => getScheme(scheme).findFault(hash))
+    expect(faults, `each is verified, for ${what}`).toEqual(verified.map(() => undefined))
+    const work = verified.reduce((sum, hash) => sum + workOf(hash), 0)
+    expect(work, what).toBe(workOf(current))
+  }
+})
+
+it('a refusal costs a verification by each scheme that is accepted', async () => {
+  const accepted = ['sha1', 'argon2id', 'bcrypt']
+  const spies = accepted.map((name) => vi.spyOn(getScheme(name), 'verify').mockReturnValue(false))
+  onTestFinished(() => void vi.restoreAllMocks())
+  for (const stored of [
+    undefined,
+    sha1.hash('other'),
+    argon2Of('argon2id', 'm=19456,t=2,p=1'),
+    bcryptOf('12'),
+  ]) {
+    for (const spy of spies) spy.mockClear()
+    await verifyStored('guess', stored, { scheme: 'argon2id', accepted })
+    expect(
+      spies.map((spy) => spy.mock.calls.length),
+      stored,
+    ).toEqual([1, 1, 1])
+  }
+})
