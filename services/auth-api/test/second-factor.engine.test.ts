@@ -284,6 +284,15 @@ describe('recovery codes', () => {
     expect(await statusOf(recoveryCodes[0] ?? '')).toBe(422)
     expect(await statusOf(renewed[0])).toBe(200)
   })
+
+  it('are not made for a user who has no factor to replace', async () => {
+    const { token } = await enrolUser(app, await aUser(app), atStep(0))
+    const [{ id }] = (await listOf(token)).factors
+    expect((await remove(token, id)).statusCode).toBe(204)
+    const refused = await post(app, '/profile/factors/recoverycodes', {}, token)
+    expect(refused.json()).toMatchObject({ status: 404, type: typeOf('factor-not-found') })
+    expect(await listOf(token)).toEqual({ factors: [], recoveryCodes: 0 })
+  })
 })
 
 it('keeps one session from the login to the raised token', async () => {

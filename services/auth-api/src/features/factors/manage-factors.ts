@@ -42,16 +42,21 @@ export function createManageFactors(dependencies: ManageFactorsDependencies) {
         if (!(await secondFactor.remove(transaction, user, id, audit))) throw noSuchFactor()
       }),
 
-    /** Replaces the recovery codes; returns the new ones. */
+    /** Replaces the recovery codes; returns the new ones. Throws `factor_not_found` for a user who has no factor to replace. */
     renewRecoveryCodes: ({ claims, audit }: Caller): Promise<string[]> =>
       db.transaction(async (transaction) => {
         const { userid } = await lockUser(transaction, claims)
-        await audit.write(transaction, { name: 'recovery_codes.renewed', userid })
         const factors = createFactorRepository(transaction)
+        const found = await factors.find(userid)
+        if (!found.some(({ confirmedAt }) => confirmedAt)) throw nothingToReplace()
+        await audit.write(transaction, { name: 'recovery_codes.renewed', userid })
         return secondFactor.recoveryCodes.renew(factors, userid, new Date(clock()))
       }),
   }
 }
+
+const nothingToReplace = () =>
+  new AppError('factor_not_found', 'Recovery codes replace a second factor, and you have none; add one first')
 
 const noSuchFactor = () =>
   new AppError('factor_not_found', 'You have no such factor; GET /profile/factors lists them')

@@ -223,6 +223,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
     '/profile/factors/recoverycodes',
     {
       auth: RECENT_SECOND_FACTOR,
+      problems: ['factor_not_found'],
       schema: {
         operationId: 'renewRecoveryCodes',
         summary: 'Replace the recovery codes by new ones',
