@@ -297,6 +297,17 @@ describe('one and the same refusal', () => {
     }
   })
 
+  it('has no attempt left, and the profile shows no change that waits', async () => {
+    const { user, token, email, code } = await aChange()
+    const wrong = code === '000000' ? '000001' : '000000'
+    expect(await read(token)).toHaveProperty('pendingEmail', email)
+    for (let guess = 0; guess < 5; guess++) expectRefused(await confirm(token, wrong))
+    expectRefused(await confirm(token, code))
+    const profile = await read(token)
+    expect(profile).toHaveProperty('email', user.email)
+    expect(profile).not.toHaveProperty('pendingEmail')
+  })
+
   it('meets the code after the password was changed', async () => {
     const { user, token, code } = await aChange()
     const changed = await send('PUT', '/profile/password', token, {

@@ -274,7 +274,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
     /** What a profile shows. */
     pendingEmail(user: ModelUser): string | undefined {
       const change = this.findChange(user)
-      return change && change.expiresAt > time.now ? change.email : undefined
+      return change && this.isOpenChange(change) ? change.email : undefined
     },
 
     beginChange(given: Pick<ModelChange, 'id' | 'user' | 'email' | 'code'>): void {

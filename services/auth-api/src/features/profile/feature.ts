@@ -1,3 +1,4 @@
+import type { Queryable } from '@latchkey/shared/database/database.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
@@ -17,11 +18,12 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
   const { db, transaction, usersIn, databaseClock, loggedInClientOf } = core
   const databaseTime = databaseClock.now
   const { changeEmail, guardEmailChange, confirmEmailChange } = createEmailChangeSteps(config, core)
-  const getProfile = createGetProfile({ profiles: createProfileRepository(db), databaseTime })
+  const profilesIn = (db: Queryable) => createProfileRepository(db, config.reset.attempts)
+  const getProfile = createGetProfile({ profiles: profilesIn(db), databaseTime })
   const updateProfile = createUpdateProfile({
     transaction,
     usersIn,
-    profilesIn: createProfileRepository,
+    profilesIn,
     getTokenUser: core.tokens.getTokenUser,
     changeEmail,
     guardEmailChange,

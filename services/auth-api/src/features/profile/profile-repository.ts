@@ -17,18 +17,22 @@ const FIND: Statement = {
   name: 'profile-by-id',
   text: `select ${USER_COLUMNS},
     (select c.email from email_change c where c.userid = u.userid and c.used_at is null and c.expires_at > $2
+        and c.attempts < $3
       order by c.created_at desc, c.id desc limit 1) as pending_email
     from ${USER_TABLES} where u.userid = $1 order by p.id`,
 }
 
 export type ProfileRepository = ReturnType<typeof createProfileRepository>
 
-/** Creates the repository of profiles. Given a transaction, it works inside that transaction. */
-export function createProfileRepository(db: Queryable) {
+/**
+ * Creates the repository of profiles. Given a transaction, it works inside that transaction. A change of e-mail at whose code
+ * `attempts` were made is over.
+ */
+export function createProfileRepository(db: Queryable, attempts: number) {
   return {
     /** Reads a user and the pending change of e-mail, by one statement. */
     async find(userid: string, now: Date): Promise<ProfileRecord | undefined> {
-      const rows = await db.query<ProfileRow>(FIND, [db.toUuidValue(userid), now])
+      const rows = await db.query<ProfileRow>(FIND, [db.toUuidValue(userid), now, attempts])
       const [user] = toUsers(db, rows)
       return user && { user, pendingEmail: rows[0]?.pending_email ?? undefined }
     },
