@@ -90,7 +90,7 @@ describe('the files of /account/', () => {
       deletion: false,
       sessions: false,
       apps: false,
-      passkeys: false,
+      passkeyOrigins: [],
     })
   })
 
@@ -327,6 +327,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await fieldOf(page, 'Password').fill(NEW_PASSWORD)
     await press(page, 'Create an account')
     await says(page, `We have sent a mail to ${email}.`)
+    expect(await page.getByLabel('Username').isVisible()).toBe(false)
 
     await fieldOf(page, 'Code of six digits').fill(await codeTo(app, email))
     await press(page, 'Create the account')
@@ -549,7 +550,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     app.setClock(later)
     await fieldOf(page, 'Code').fill(codeAt(secret, later))
     await press(page, 'Log in')
-    await says(page, 'This took too long. Start again.')
+    await says(page, 'This took too long, or too many codes were wrong. Start again.')
     await page.goBack()
     await logIn(page, user.email)
     await onPage(page, 'One more step')
@@ -753,6 +754,21 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await logIn(page, user.email)
     await onPage(page, 'Profile')
     copy.close()
+  })
+
+  it('offers no passkeys at an address that PASSKEY_ORIGINS does not name', async () => {
+    const passkeyButton = (page: Page) => page.getByRole('button', { name: 'Log in with a passkey' })
+    const { page } = await open()
+    await onPage(page, 'Log in')
+    expect(await passkeyButton(page).count()).toBe(1)
+    const { page: other } = await open({ at: origin.replace('localhost', '127.0.0.1') })
+    await onPage(other, 'Log in')
+    expect(await passkeyButton(other).count()).toBe(0)
+  })
+
+  it('begins the login again where its second step has no challenge', async () => {
+    const { page } = await open({ hash: '#second-step' })
+    await onPage(page, 'Log in')
   })
 
   it.each([

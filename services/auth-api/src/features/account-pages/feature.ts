@@ -49,7 +49,7 @@ async function findFiles(): Promise<Map<string, string>> {
 }
 
 /** The options of this installation that the pages read: they offer nothing that has no route here, and refresh in its window. */
-function describeSettings(app: FastifyInstance, { accountPages, login, profile, tokens }: Config) {
+function describeSettings(app: FastifyInstance, { accountPages, login, passkeys, profile, tokens }: Config) {
   const { product, support, colour } = accountPages
   const has = (method: 'GET' | 'POST', url: string) => app.hasRoute({ method, url })
   return {
@@ -63,6 +63,6 @@ function describeSettings(app: FastifyInstance, { accountPages, login, profile, 
     deletion: has('POST', '/profile/delete'),
     sessions: has('GET', '/sessions'),
     apps: has('POST', '/profile/factors/totp'),
-    passkeys: has('POST', '/login/passkey'),
+    passkeyOrigins: has('POST', '/login/passkey') ? passkeys.origins : [],
   }
 }

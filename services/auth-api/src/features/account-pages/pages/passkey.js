@@ -1,8 +1,9 @@
 import { settings } from './api.js'
 
-/** Whether the server has passkeys, and this browser too. */
+/** Whether the server takes passkeys of this page, and the browser has them. */
 export const hasPasskeys = () =>
-  Boolean(settings.passkeys && globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON)
+  settings.passkeyOrigins.includes(location.origin) &&
+  Boolean(globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON)
 
 /** Whether this browser can offer passkeys where a username is typed. */
 export const canOfferPasskeys = async () =>

@@ -145,7 +145,7 @@ export default {
     'email-change-refused': 'This code is wrong or has expired. Try again, or change the e-mail again.',
     'second-factor-refused':
       'This code is wrong or was used. Wait for the next one; the clock of your device has to be right.',
-    'challenge-refused': 'This took too long. Start again.',
+    'challenge-refused': 'This took too long, or too many codes were wrong. Start again.',
     'too-many-factors': 'You have as many as you can. Remove one first.',
     'passkey-refused': 'This passkey is not accepted. Try another way.',
     'passkey-cancelled': 'No passkey was used. Try again, or try another way.',

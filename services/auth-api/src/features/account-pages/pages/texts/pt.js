@@ -146,7 +146,7 @@ export default {
       'Este código está errado ou expirou. Tente de novo, ou altere o e-mail outra vez.',
     'second-factor-refused':
       'Este código está errado ou já foi usado. Espere pelo seguinte; o relógio do seu dispositivo tem de estar certo.',
-    'challenge-refused': 'Demorou demasiado. Recomece.',
+    'challenge-refused': 'Demorou demasiado, ou demasiados códigos estavam errados. Recomece.',
     'too-many-factors': 'Já tem o máximo. Remova primeiro um.',
     'passkey-refused': 'Esta chave de acesso não é aceite. Tente de outra forma.',
     'passkey-cancelled': 'Nenhuma chave de acesso foi usada. Tente de novo, ou de outra forma.',

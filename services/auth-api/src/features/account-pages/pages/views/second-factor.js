@@ -4,9 +4,11 @@ import { factorField, form } from '../form.js'
 import { texts } from '../language.js'
 import { hasPasskeys, usePasskey } from '../passkey.js'
 import { enter } from '../router.js'
+import { logIn } from './log-in.js'
 
 /** The second step of a login: `state.challenge` is what the first was answered with. */
 export async function secondFactor({ state: { challenge, factors = [], next } }) {
+  if (!challenge) return logIn({ state: { next } })
   const answer = form({
     fields: [factorField()],
     button: texts.logIn,
