@@ -24,10 +24,12 @@ export function describeAddresses(
 ): string {
   // The issuer of the tokens, unless API_SERVER says otherwise. A browser cannot open the address of all interfaces.
   const url = api.replace(/\/\/(0\.0\.0\.0|127\.0\.0\.1):/, '//localhost:')
+  const isOn = (page: 'DOCS_PAGE' | 'ACCOUNT_PAGES') =>
+    (environment[page] ?? (hasDemoUsers(environment.APP_ENV) ? 'on' : 'off')) === 'on'
   const lines = [
     ['API', url],
-    ['try it', `${url}/docs`],
-    ['account', `${url}/account/`],
+    ...(isOn('DOCS_PAGE') ? [['try it', `${url}/docs`]] : []),
+    ...(isOn('ACCOUNT_PAGES') ? [['account', `${url}/account/`]] : []),
     ['database', withoutPassword(environment.DATABASE_URL)],
     ['queue', withoutPassword(environment.QUEUE_URL)],
     [
