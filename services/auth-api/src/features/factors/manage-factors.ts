@@ -2,6 +2,7 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { createFactorRepository, type Factor } from '@latchkey/shared/factors/factor-repository.ts'
+import { factorKindsOf } from '@latchkey/shared/factors/user-factors.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { GetTokenUser, LockUser } from '../../tokens/token-validity.ts'
@@ -45,11 +46,11 @@ export function createManageFactors(dependencies: ManageFactorsDependencies) {
     /** Replaces the recovery codes; returns the new ones. Throws `factor_not_found` for a user who has no factor to replace. */
     renewRecoveryCodes: ({ claims, audit }: Caller): Promise<string[]> =>
       db.transaction(async (transaction) => {
-        const { userid } = await lockUser(transaction, claims)
-        const factors = createFactorRepository(transaction)
-        const found = await factors.find(userid)
-        if (!found.some(({ confirmedAt }) => confirmedAt)) throw nothingToReplace()
+        const user = await lockUser(transaction, claims)
+        if (factorKindsOf(user).length === 0) throw nothingToReplace()
+        const { userid } = user
         await audit.write(transaction, { name: 'recovery_codes.renewed', userid })
+        const factors = createFactorRepository(transaction)
         return secondFactor.recoveryCodes.renew(factors, userid, new Date(clock()))
       }),
   }
