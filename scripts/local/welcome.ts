@@ -1,4 +1,5 @@
 import { join, relative } from 'node:path'
+import { findSetting } from '@latchkey/shared/settings/parse-settings.ts'
 import { type Environment, hostsOf, withOneHost } from '@latchkey/shared/settings/setting.ts'
 import { DEMO_PASSWORD, hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
@@ -24,8 +25,7 @@ export function describeAddresses(
 ): string {
   // The issuer of the tokens, unless API_SERVER says otherwise. A browser cannot open the address of all interfaces.
   const url = api.replace(/\/\/(0\.0\.0\.0|127\.0\.0\.1):/, '//localhost:')
-  const isOn = (page: 'DOCS_PAGE' | 'ACCOUNT_PAGES') =>
-    (environment[page] ?? (hasDemoUsers(environment.APP_ENV) ? 'on' : 'off')) === 'on'
+  const isOn = (page: 'DOCS_PAGE' | 'ACCOUNT_PAGES') => findSetting(page, environment) === 'on'
   const lines = [
     ['API', url],
     ...(isOn('DOCS_PAGE') ? [['try it', `${url}/docs`]] : []),
