@@ -3,8 +3,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import getPort from 'get-port'
 
-/** A range below the ports that systems and Docker assign. */
-const [FIRST, SIZE] = [10_000, 10_000]
+/**
+ * A range below the ports that systems and Docker assign, and above the last one that `fetch` refuses: 10080, a bad port of
+ * the Fetch standard.
+ */
+const [FIRST, SIZE] = [10_100, 9_900]
 
 /**
  * A free TCP port that no other test takes while this process lives, also when its server restarts: a socket on the
