@@ -72,7 +72,10 @@ const projects: TestProjectInlineConfiguration[] = [
   }),
   project('unit', {
     ...SHARED_MODULES,
-    include: ['{admin,bench,k8s,monitoring,shared,scripts}/**/*.test.ts', 'services/*/src/**/*.test.ts'],
+    include: [
+      '{admin,bench,k8s,monitoring,shared,scripts}/**/*.test.ts',
+      'services/{*/src,test/support}/**/*.test.ts',
+    ],
     exclude: ['admin/test/**', ...LAUNCHER, SOAK],
   }),
 ]

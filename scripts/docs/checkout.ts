@@ -1,22 +1,13 @@
-import { execFile, execFileSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { execFile } from 'node:child_process'
 import { cp, mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { listFiles } from '../../services/test/support/list-files.ts'
 
 export const ROOT: string = join(import.meta.dirname, '..', '..')
 
 const run = promisify(execFile)
-
-/** Every file of a checkout that git does not ignore, relative to its root. */
-export const listFiles = (root: string): string[] =>
-  execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-    cwd: root,
-    encoding: 'utf8',
-  })
-    .split('\n')
-    .filter((file) => file !== '' && existsSync(join(root, file)))
 
 export interface PublishedCheckout extends AsyncDisposable {
   /** What `git clone` takes. */

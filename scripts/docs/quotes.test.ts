@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { listFiles } from '../../services/test/support/list-files.ts'
 import { findPages } from './broken-references.ts'
-import { listFiles, ROOT } from './checkout.ts'
+import { ROOT } from './checkout.ts'
 
 /** A code span of three words or more, without the punctuation of code: a line of a log, or a message. */
 const QUOTE = /`([\w'…-]+[,:]?(?: [\w'…][\w'…-]*[,:]?){2,})`/g

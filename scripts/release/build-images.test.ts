@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { isInstalled } from '../../services/test/support/installed-program.ts'
 
 /** In the place of docker: prints its arguments and the labels. */
 const DOCKER = '#!/bin/sh\necho "$*|$REVISION|$CREATED|$SOURCE"\n'
@@ -37,22 +38,24 @@ function createCheckout() {
   }
 }
 
-it('labels the images of all three services with the commit, its time and the repository', () => {
-  const { run, build, write } = createCheckout()
-  // Of this installation, and in no image.
-  for (const path of ['.env', 'latchkey.dump']) write(path)
-  const labels = `${run('git', 'rev-parse', 'HEAD')}|${COMMITTED_AT}|https://git.example.com/latchkey.git`
-  expect(build()).toEqual([`compose build|${labels}`, `compose build scriptify|${labels}`])
-})
+describe.skipIf(!isInstalled('git', { requiredBy: 'REQUIRE_PROGRAMS' }))('build-images.sh', () => {
+  it('labels the images of all three services with the commit, its time and the repository', () => {
+    const { run, build, write } = createCheckout()
+    // Of this installation, and in no image.
+    for (const path of ['.env', 'latchkey.dump']) write(path)
+    const labels = `${run('git', 'rev-parse', 'HEAD')}|${COMMITTED_AT}|https://git.example.com/latchkey.git`
+    expect(build()).toEqual([`compose build|${labels}`, `compose build scriptify|${labels}`])
+  })
 
-it('says of changed sources that they are not those of the commit', () => {
-  const { build, write } = createCheckout()
-  write('scripts/own.ts')
-  expect(build()[0]).toMatch(/^compose build\|[0-9a-f]{40}-dirty\|/)
-})
+  it('says of changed sources that they are not those of the commit', () => {
+    const { build, write } = createCheckout()
+    write('scripts/own.ts')
+    expect(build()[0]).toMatch(/^compose build\|[0-9a-f]{40}-dirty\|/)
+  })
 
-it('builds an archive without a repository', () => {
-  const { run, build } = createCheckout()
-  run('rm', '-r', '.git')
-  expect(build()).toEqual(['compose build|||', 'compose build scriptify|||'])
+  it('builds an archive without a repository', () => {
+    const { run, build } = createCheckout()
+    run('rm', '-r', '.git')
+    expect(build()).toEqual(['compose build|||', 'compose build scriptify|||'])
+  })
 })

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { listFiles } from '../../services/test/support/list-files.ts'
 import { parseSettings } from '../settings/parse-settings.ts'
 import { isPublishedSecret } from './published-secrets.ts'
 import { decodeSecret, generateSecret } from './secret.ts'
@@ -16,18 +16,13 @@ describe('decodeSecret', () => {
 })
 
 describe('a secret that stands in this repository', () => {
-  const tracked = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  })
-    .split('\0')
-    .filter((file) => file && !/package-lock\.json$|\.(png|jpg|woff2?)$/.test(file))
+  const files = listFiles(ROOT).filter((file) => !/package-lock\.json$|\.(png|jpg|woff2?)$/.test(file))
 
   /**
    * Base64 text that could be used as one of the two secrets, but no hexadecimal digests, no paths or URLs and no hashes of
    * passwords.
    */
-  const published = tracked.flatMap((file) => {
+  const published = files.flatMap((file) => {
     const text = readFileSync(join(ROOT, file), 'utf8')
     return [...text.matchAll(/(?<![\w.+/=$])[A-Za-z0-9+/]{43,}={0,2}(?![\w+/=])/g)]
       .map(([secret]) => ({ file, secret }))
