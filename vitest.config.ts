@@ -26,7 +26,10 @@ const LAUNCHER = ['scripts/local/**/*.test.ts']
 /** These run after all others: a container that starts or stops is a change of network, at which Chromium ends its requests. */
 const BROWSER = ['services/auth-api/test/{account-pages,docs-page,passkeys-browser}.test.ts']
 /** Files that keep no state in a module: each loads the modules that the one before it in its worker has loaded. */
-const SHARED_MODULES = { isolate: false }
+export const SHARED_MODULES = {
+  isolate: false,
+  setupFiles: ['services/test/support/seed-properties.ts'],
+}
 /** CI repeats a test of processes once when it fails, and names it if it then passes: one race of 3,000 refuses no change. */
 const RETRIES = process.env.RETRY_PROCESS_TESTS === '1' ? 1 : 0
 // The suites start the services and scriptify a thousand times: each compiles only what has changed since.
@@ -82,8 +85,15 @@ const projects: TestProjectInlineConfiguration[] = [
 
 export default configOf(projects)
 
-/** One file more than there are processors, since some of a run waits; with five at once, requests waited too long for a connection. */
-export function configOf(projects: TestProjectInlineConfiguration[]): ReturnType<typeof defineConfig> {
+/**
+ * The seed makes the cases of random tests; TEST_SEED is another one. One file more than there are
+ * processors runs, since some of a run waits; with five at once, requests waited too long for a connection.
+ */
+export function configOf(
+  projects: TestProjectInlineConfiguration[],
+  seed = 1,
+): ReturnType<typeof defineConfig> {
+  const env = { TEST_SEED: process.env.TEST_SEED ?? String(seed) }
   return defineConfig({
     test: {
       maxWorkers: 3,
@@ -91,7 +101,7 @@ export function configOf(projects: TestProjectInlineConfiguration[]): ReturnType
       sequence: { sequencer: inProjectOrder(projects.map(({ test }) => String(test?.name))) },
       reporters: ['default', reportRetried],
       projects: projects.map(({ test }) => ({
-        test: { ...test, retry: test?.name === 'unit' ? 0 : RETRIES },
+        test: { ...test, env, retry: test?.name === 'unit' ? 0 : RETRIES },
       })),
     },
   })

@@ -1,4 +1,12 @@
-import { configOf, engineProject, FIRST_ENGINE, project, SOAK, VARIED } from './vitest.config.ts'
+import {
+  configOf,
+  engineProject,
+  FIRST_ENGINE,
+  project,
+  SHARED_MODULES,
+  SOAK,
+  VARIED,
+} from './vitest.config.ts'
 
 /**
  * What clusters leave out: while one test holds the lock of a table, its node applies no change of the other nodes. What an
@@ -26,6 +34,8 @@ const projects = [
     include: [SOAK, ...VARIED],
     exclude: [...FAILOVERS, ...TWO_REGIONS, ...LONG],
   }),
+  // `npm test` has one seed; these have another one each time.
+  project('properties', { ...SHARED_MODULES, include: ['**/*.property.test.ts'] }),
   // What `npm test` leaves out of the engines.
   engineProject('serializable'),
   engineProject('pgbouncer'),
@@ -37,7 +47,10 @@ const projects = [
   soakProject('long-two-regions', { include: TWO_REGIONS, sequence: { groupOrder: 5 } }),
 ]
 
-export default configOf(projects)
+const seed = Date.now() % 1_000_000_000
+process.stderr.write(`Random tests repeat by TEST_SEED=${process.env.TEST_SEED ?? seed}\n`)
+
+export default configOf(projects, seed)
 
 function soakProject(...[name, test]: Parameters<typeof project>): ReturnType<typeof project> {
   return project(name, {

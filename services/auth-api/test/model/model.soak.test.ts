@@ -14,7 +14,7 @@ it.each(
     { engine, store: 'Redis', emailChange: 'confirmed' as const, limits: LIMITS.high },
   ]),
 )(
-  `$engine, $store and $emailChange changes of e-mail agree with the model of accounts: MODEL_SEED=${options.seed}`,
+  `$engine, $store and $emailChange changes of e-mail agree with the model of accounts: TEST_SEED=${options.seed}`,
   async ({ engine, store, emailChange, limits }) => {
     const redisUrl = store === 'Redis' ? await sharedServer('redis') : undefined
     await using replicas = await startReplicas({

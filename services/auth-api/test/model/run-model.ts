@@ -15,7 +15,7 @@ export interface ModelOptions {
 
 /** Reads options from the environment: the same seed gives the same sequences. */
 export const modelOptions = (runs: number, steps: number): ModelOptions => ({
-  seed: Number(process.env.MODEL_SEED ?? Date.now() % 1e9),
+  seed: Number(process.env.TEST_SEED),
   runs: Number(process.env.MODEL_RUNS ?? runs),
   steps: Number(process.env.MODEL_STEPS ?? steps),
 })

@@ -5,7 +5,7 @@ import { modelOptions, runModel } from '../model/run-model.ts'
 
 const options = modelOptions(10, 40)
 
-it(`keeps the limits of two replicas in agreement with the model: MODEL_SEED=${options.seed}`, async () => {
+it(`keeps the limits of two replicas in agreement with the model: TEST_SEED=${options.seed}`, async () => {
   await using replicas = await startReplicas({
     redisUrl: await sharedServer('redis'),
     emailChange: 'confirmed',

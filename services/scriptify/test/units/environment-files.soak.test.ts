@@ -2,10 +2,10 @@ import { expect, it } from 'vitest'
 import { readBySystemd } from './environment-files.ts'
 import { startSystemdMachine } from './machine.ts'
 
-const seed = Number(process.env.ENV_SEED ?? Date.now() % 1e9)
+const seed = Number(process.env.TEST_SEED)
 
 it.each(['php', 'node'] as const)(
-  `are read by systemd on the %s machine as by scriptify: ENV_SEED=${seed}`,
+  `are read by systemd on the %s machine as by scriptify: TEST_SEED=${seed}`,
   async (kind) => {
     await using machine = await startSystemdMachine(kind)
     for (let round = 0; round < 5; round++)
