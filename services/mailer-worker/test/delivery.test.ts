@@ -14,7 +14,7 @@ describe('delivering mail', () => {
     servers = await createOwnServers()
     system = await openMailSystem(servers)
     await system.mailbox.goDown()
-    worker = await system.startWorker({}, { withIpc: true })
+    worker = await system.startWorker()
   })
   afterAll(async () => {
     await worker?.[Symbol.asyncDispose]()

@@ -118,7 +118,7 @@ export async function startProject({
         // The engine backs off before it restarts a container that died soon after its start.
         before = await state()
         return !before.startsWith('0 ')
-      }, 90_000)
+      })
       const [pid = ''] = before.split(' ')
       await docker('exec', killer, 'sh', '-c', `kill -9 ${pid}`)
       await waitFor(async () => (await state()) !== before)

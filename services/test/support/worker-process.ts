@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { findFreePort } from './free-port.ts'
 import { waitFor } from './wait-for.ts'
 
@@ -20,16 +21,14 @@ export interface WorkerProcess {
 }
 
 export interface WorkerProcessOptions {
-  /** Gives it a channel, as `npm start` does. */
-  withIpc?: boolean
   /** The file that is run. Default: the one of production. */
   main?: string
 }
 
-/** Starts mailer-worker as `npm start` and Kubernetes do: as a separate process. */
+/** Starts mailer-worker as `npm start` does: as a separate process, which stops when this one has gone. */
 export async function startWorkerProcess(
   settings: Record<string, string>,
-  { withIpc = false, main = MAIN }: WorkerProcessOptions = {},
+  { main = MAIN }: WorkerProcessOptions = {},
 ): Promise<WorkerProcess> {
   const port = await findFreePort()
   const child = spawn(process.execPath, [main], {
@@ -40,9 +39,10 @@ export async function startWorkerProcess(
       METRICS_PORT: String(port),
       ...settings,
     },
-    stdio: ['ignore', 'pipe', 'pipe', ...(withIpc ? (['ipc'] as const) : [])],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   let log = ''
+  let refusal = ''
   child.stdout?.on('data', (chunk: Buffer) => {
     log += chunk
   })
@@ -59,10 +59,19 @@ export async function startWorkerProcess(
     log: () => log,
     get,
     ready: () =>
-      waitFor(async () => {
-        if (hasEnded()) throw new Error(`The worker ended: ${log}`)
-        return (await get('/health/ready').catch(() => undefined))?.ok === true
-      }),
+      waitFor(
+        async () => {
+          if (hasEnded()) throw new Error(`The worker ended: ${log}`)
+          return get('/health/ready').then(
+            (answer) => answer.ok,
+            (error: Error) => {
+              refusal = inspect(error)
+              return false
+            },
+          )
+        },
+        { lastSeen: () => `${refusal}\nThe log of the worker at ${url}:\n${log}` },
+      ),
     async metric(name) {
       const text = await (await get('/metrics')).text()
       const line = text.split('\n').find((each) => each.startsWith(`${name} `))

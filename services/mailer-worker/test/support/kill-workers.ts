@@ -48,7 +48,7 @@ export async function expectMailToSurviveKills(
   mailbox.delayMs = 20
   await Promise.all([produce(), killWorkers()])
   await using last = await system.startWorker({}, { main: IMPATIENT_MAIN })
-  await waitFor(haveAllArrived, 120_000)
+  await waitFor(haveAllArrived)
   const announced = () => new Set(announcedIn([...system.logs, last.log()].join('\n')))
   const timesOf = (id: string) => received().filter(({ messageId }) => messageId === `<${id}@example.com>`)
   await expect.poll(() => ids.filter((id) => timesOf(id).length > 1 && !announced().has(id))).toEqual([])
