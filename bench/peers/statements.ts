@@ -5,7 +5,8 @@ const COLUMNS = `u.userid, u.name, u.email, u.username, u.password, u.role, u.cr
 const TABLES = 'users u left join users_property p on p.userid = u.userid'
 
 const SELECT_STATUS = `select ${COLUMNS},
-    (select revoked_from from token_revocation where id = $2) as token_revoked_from,
+    (select revoked_from from token_revocation where id = $2) as replaced_from,
+    (select expires_at from token_revocation where id = $2 and revoked_from = expires_at) as predecessor_until,
     (select revoked_from from token_revocation where id = $3) as session_revoked_from
   from ${TABLES} where u.userid = $1 order by p.id`
 
@@ -17,7 +18,7 @@ export const FIND_PROFILE = `select ${COLUMNS},
 export const SET_NAME = 'update users set name = $2 where userid = $1'
 export const REFRESH = `with refreshed as (
     insert into token_revocation (id, revoked_from, expires_at)
-      select $2, now() + interval '10 s', now() + interval '1 h' from users where userid = $1 and deleted_at is null
+      select $2, now() + interval '1 h', now() + interval '1 h' from users where userid = $1 and deleted_at is null
       on conflict (id) do nothing)
   ${SELECT_STATUS}`
 export const INSERT_RESET = `insert into password_reset (id, userid, email, token_hash, code_hash, created_at, expires_at)

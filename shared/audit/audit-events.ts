@@ -34,7 +34,7 @@ export const AUDIT_EVENTS = {
   'recovery_codes.renewed': { description: 'New recovery codes replaced the old ones.' },
   'token.refreshed': { description: 'A token was exchanged for a new one.' },
   'token.reused': {
-    description: 'A refreshed token was used, which ended the session.',
+    description: 'A token was refreshed again after its successor was used, which ended the session.',
   },
   'session.logged_out': { description: 'A user logged out.' },
   'session.ended': { description: 'A user ended one of their sessions.' },

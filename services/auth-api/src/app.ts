@@ -77,7 +77,6 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await server.register(authenticate, {
     verifier,
     validity,
-    auditOf,
     roles: declaredRoles(extensions),
     requireLogin,
     secondFactorRoles: config.secondFactor.roles,

@@ -96,6 +96,7 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     monotonic,
     storeSession,
     registry,
+    failures,
     logger,
   })
   const notify = createNotices(mails, clock)

@@ -1,36 +1,51 @@
 import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
+import { createTestDatabase } from '../../test/support/test-database.ts'
+import { type RecordingDatabase, recording } from './support/recording-database.ts'
 import { aToken, aUser, bearer, signToken, startApp, type TestApp } from './support/start-app.ts'
 
 /** The values of production. */
 const [CACHE_SECONDS, GRACE_SECONDS] = [5, 10]
 const DAY_SECONDS = 86_400
 
-let database: TestDatabase
+let database: RecordingDatabase
 let app: TestApp
+let replica: TestApp
 beforeAll(async () => {
-  database = await createTestDatabase()
+  database = recording(await createTestDatabase())
   app = await startApp({ database })
+  replica = await startApp({ database, settings: secretOf(app) })
 })
-afterEach(() => app.setClock(undefined))
+afterEach(() => {
+  for (const each of [app, replica]) each.setClock(undefined)
+  database.failing = undefined
+})
 afterAll(async () => {
+  await replica[Symbol.asyncDispose]()
   await app[Symbol.asyncDispose]()
   await database[Symbol.asyncDispose]()
 })
 
-const post = (url: string, token: string) =>
-  app.server.inject({ method: 'POST', url, headers: bearer(token) })
-const refreshed = async (token: string): Promise<string> => {
-  const response = await post('/refreshtoken', token)
+const post = (url: string, token: string, on = app) =>
+  on.server.inject({ method: 'POST', url, headers: bearer(token) })
+const refresh = async (token: string, on = app) => (await post('/refreshtoken', token, on)).statusCode
+const refreshed = async (token: string, on = app): Promise<string> => {
+  const response = await post('/refreshtoken', token, on)
   expect(response.statusCode, response.body).toBe(200)
   return response.json().token
 }
-const ping = async (token: string) =>
-  (await app.server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })).statusCode
+const ping = async (token: string, on = app) =>
+  (await on.server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })).statusCode
 const expOf = (token: string) => decodeJwt(token).exp ?? 0
-/** Sets the clock to `left` seconds before `token` expires. */
-const setLeft = (token: string, left: number) => app.setClock((expOf(token) - left) * 1000)
+const jtiOf = (token: string) => decodeJwt(token).jti
+/** Sets the clocks to `left` seconds before `token` expires. */
+function setLeft(token: string, left: number): void {
+  for (const each of [app, replica]) each.setClock((expOf(token) - left) * 1000)
+}
+const reuses = (userid: string) =>
+  [...app.logLines, ...replica.logLines].filter(
+    (line) => line.includes('token.reused') && line.includes(userid),
+  )
 
 /** A token whose owner has refreshed it, and its successor. The clock is at the refresh. */
 async function aRefreshedToken() {
@@ -40,120 +55,204 @@ async function aRefreshedToken() {
   return { user, token, successor: await refreshed(token) }
 }
 
-describe('a refreshed token', () => {
-  it('ends after a grace of a few seconds', async () => {
-    const { token, successor } = await aRefreshedToken()
-    setLeft(token, 200 - GRACE_SECONDS + 0.001)
-    expect(await ping(token), 'a request in flight').toBe(200)
-    setLeft(token, 200 - GRACE_SECONDS)
-    expect(await ping(token)).toBe(401)
-    expect(decodeJwt(successor).jti).not.toBe(decodeJwt(token).jti)
+/** The same, once the successor was used, at 150 seconds before the token expires. */
+async function aReplacedToken() {
+  const replaced = await aRefreshedToken()
+  setLeft(replaced.token, 150)
+  expect(await ping(replaced.successor, replica)).toBe(200)
+  return replaced
+}
+
+describe('a refreshed token whose successor was not used, since the answer was lost', () => {
+  it('is refreshed again by any replica until it expires', async () => {
+    const { user, token } = await aRefreshedToken()
+    const successors = [await refreshed(token, replica)]
+    for (const left of [180, 100, 0.001]) {
+      setLeft(token, left)
+      expect(await ping(token, replica), 'another request').toBe(200)
+      successors.push(await refreshed(token))
+    }
+    setLeft(token, 0)
+    expect(await refresh(token)).toBe(401)
+    for (const successor of successors) expect(await ping(successor)).toBe(200)
+    expect(reuses(user.userid)).toEqual([])
   })
 
-  it('lets two tabs that refresh it at once both get on', async () => {
-    const user = await aUser(app)
-    const token = await aToken(app, user)
+  it('has one pair as its successor, however often and wherever it is refreshed', async () => {
+    const token = await aToken(app, await aUser(app))
     setLeft(token, 200)
-    const tabs = await Promise.all([refreshed(token), refreshed(token)])
-    setLeft(token, 200 - GRACE_SECONDS + 1)
-    tabs.push(await refreshed(token))
-    setLeft(token, 1)
-    for (const tab of tabs) expect(await ping(tab)).toBe(200)
-    setLeft(tabs[0] ?? '', 100)
-    const next = await Promise.all(tabs.slice(0, 2).map(refreshed))
-    setLeft(tabs[0] ?? '', 50)
-    for (const tab of next) expect(await ping(tab), 'one refresh later').toBe(200)
+    const answers = Array.from({ length: 40 }, (_, index) => refreshed(token, index % 2 ? app : replica))
+    const successors = await Promise.all(answers)
+    expect(new Set(successors.map(jtiOf)).size).toBe(1)
+    expect(jtiOf(successors[0] ?? '')).not.toBe(jtiOf(token))
+    for (const successor of successors) expect(await ping(successor, replica)).toBe(200)
+    // The pair goes on as one.
+    const [one = '', other = ''] = successors
+    setLeft(one, 100)
+    const next = await refreshed(one)
+    expect(jtiOf(await refreshed(other, replica))).toBe(jtiOf(next))
+    expect(await ping(next)).toBe(200)
+    setLeft(one, 100 - GRACE_SECONDS)
+    expect(await refresh(other)).toBe(401)
   })
 
-  it.each(['/refreshtoken', '/sampleprotected/ping'])(
-    'that is used after its grace at %s ends its whole session, and is reported',
-    async (url) => {
-      const { user, token, successor } = await aRefreshedToken()
-      const otherLogin = await aToken(app, user)
-      expect(await ping(successor), 'remembered').toBe(200)
-      setLeft(token, 100)
-      const used = await app.server.inject({
-        method: url === '/refreshtoken' ? 'POST' : 'GET',
-        url,
-        headers: bearer(token),
-      })
-      expect(used.statusCode).toBe(401)
-      expect(used.json().type).toBe('urn:latchkey:problem:invalid-token')
-      setLeft(token, 100 - CACHE_SECONDS - 1)
-      expect(await ping(successor)).toBe(401)
-      setLeft(successor, 100)
-      expect((await post('/refreshtoken', successor)).statusCode).toBe(401)
-      expect(await ping(otherLogin), 'another login').toBe(200)
-      const events = app.logLines.filter(
-        (line) => line.includes('token.reused') && line.includes(user.userid),
-      )
-      expect(events).toHaveLength(1)
+  it('cannot be used to escape a logout', async () => {
+    const { user, token, successor } = await aRefreshedToken()
+    expect((await post('/logout', successor)).statusCode).toBe(204)
+    expect(await refresh(token)).toBe(401)
+    setLeft(token, 200 - CACHE_SECONDS - 1)
+    expect(await ping(token)).toBe(401)
+    expect(reuses(user.userid)).toEqual([])
+  })
+
+  it('is refreshed or refused, and then ended, at the same time as a logout', async () => {
+    const token = await aToken(app, await aUser(app))
+    setLeft(token, 200)
+    const racing = Array.from({ length: 20 }, (_, index) =>
+      post('/refreshtoken', token, index % 2 ? app : replica),
+    )
+    const [logout, ...answers] = await Promise.all([post('/logout', token), ...racing])
+    expect(logout?.statusCode).toBe(204)
+    for (const answer of answers) {
+      expect([200, 401], answer.body).toContain(answer.statusCode)
+      if (answer.statusCode === 200) expect(await ping(answer.json().token)).toBe(401)
+    }
+    expect(await refresh(token)).toBe(401)
+  })
+
+  it('leaves one row, until it has expired', async () => {
+    const count = async () => (await database.db.query(COUNT)).length
+    const before = await count()
+    const { token } = await aRefreshedToken()
+    await Promise.all(Array.from({ length: 5 }, () => refreshed(token)))
+    expect((await count()) - before).toBe(1)
+  })
+})
+const COUNT = { name: 'test-revocations', text: 'select id from token_revocation' }
+
+describe('a refreshed token whose successor was used', () => {
+  it('is refreshed again for ten seconds: by a second tab, or after a late answer', async () => {
+    const { user, token, successor } = await aReplacedToken()
+    setLeft(token, 150 - GRACE_SECONDS + 0.001)
+    expect(await ping(token), 'a request in flight').toBe(200)
+    expect(jtiOf(await refreshed(token))).toBe(jtiOf(successor))
+    expect(await ping(successor)).toBe(200)
+    expect(reuses(user.userid)).toEqual([])
+  })
+
+  it('is refused after that and ends nothing, except by a refresh, which ends its session', async () => {
+    const { user, token, successor } = await aReplacedToken()
+    const otherLogin = await aToken(app, user)
+    setLeft(token, 150 - GRACE_SECONDS)
+    for (const on of [app, replica]) expect(await ping(token, on), 'another request').toBe(401)
+    expect((await post('/logout', token)).statusCode).toBe(401)
+    expect(await ping(successor)).toBe(200)
+    expect(reuses(user.userid)).toEqual([])
+
+    const reuse = await post('/refreshtoken', token, replica)
+    expect(reuse.statusCode).toBe(401)
+    expect(reuse.json().type).toBe('urn:latchkey:problem:invalid-token')
+    expect(reuses(user.userid)).toHaveLength(1)
+    setLeft(token, 150 - GRACE_SECONDS - CACHE_SECONDS - 1)
+    for (const on of [app, replica]) expect(await ping(successor, on)).toBe(401)
+    setLeft(successor, 100)
+    expect(await refresh(successor)).toBe(401)
+    expect(await ping(otherLogin), 'another login').toBe(200)
+    expect(reuses(user.userid), 'once').toHaveLength(1)
+  })
+
+  it.each<{ by: string; send: (successor: string) => Promise<{ statusCode: number }>; status: number }>([
+    {
+      by: 'a request that it is not permitted',
+      send: (token) => app.server.inject({ url: '/sampleprotected/pingadm', headers: bearer(token) }),
+      status: 403,
     },
-  )
+    {
+      by: 'a refresh on another replica',
+      send: (token) => post('/refreshtoken', token, replica),
+      status: 200,
+    },
+  ])('counts as used by $by', async ({ send, status }) => {
+    const { iat = 0 } = decodeJwt(await aToken(app, await aUser(app)))
+    // A window as long as the lifetime of the successor.
+    const user = await aUser(app)
+    const token = await signToken(app, user, {
+      claims: { iat: iat - 3_400, nbf: iat - 3_400, exp: iat + 200 },
+    })
+    await using wide = await startApp({
+      database,
+      settings: { ...secretOf(app), TOKEN_LIFETIME: '310', REFRESH_WINDOW: '300' },
+    })
+    setLeft(token, 200)
+    wide.setClock((expOf(token) - 200) * 1000)
+    const successor = await refreshed(token, wide)
+    setLeft(successor, 299)
+    expect((await send(successor)).statusCode).toBe(status)
+    expect(await ping(token), 'in its grace').toBe(200)
+    setLeft(successor, 299 - GRACE_SECONDS)
+    expect(await ping(token, replica)).toBe(401)
+    expect(await refresh(token)).toBe(401)
+    expect(reuses(user.userid)).toHaveLength(1)
+  })
 
   it('changes nothing after its grace on a replica that still remembers it', async () => {
-    await using replica = await startApp({
+    await using patient = await startApp({
       database,
-      settings: {
-        REVOCATION_CACHE: '60',
-        JWT_SECRET: Buffer.from(app.config.tokens.secret).toString('base64'),
-      },
+      settings: { REVOCATION_CACHE: '60', ...secretOf(app) },
     })
-    const user = await aUser(app)
-    const token = await aToken(app, user)
+    const { token, successor } = await aRefreshedToken()
     const rename = async () =>
       (
-        await replica.server.inject({
+        await patient.server.inject({
           method: 'PUT',
           url: '/profile',
           headers: bearer(token),
           payload: { name: 'Thief' },
         })
       ).statusCode
-    const at = (left: number) => {
-      setLeft(token, left)
-      replica.setClock((expOf(token) - left) * 1000)
-    }
-    at(200)
+    patient.setClock((expOf(token) - 200) * 1000)
     expect(await rename(), 'remembered').toBe(200)
-    await refreshed(token)
-    at(200 - GRACE_SECONDS)
+    expect(await ping(successor)).toBe(200)
+    patient.setClock((expOf(token) - 200 + GRACE_SECONDS) * 1000)
     expect(await rename()).toBe(401)
   })
+})
 
-  it('cannot be used to escape a logout', async () => {
+describe('the first use of a successor', () => {
+  const writes = () => database.names().filter((name) => name === 'token-end-predecessor').length
+
+  it('is written once, whatever follows on any replica; other tokens write nothing', async () => {
     const { token, successor } = await aRefreshedToken()
-    expect((await post('/logout', successor)).statusCode).toBe(204)
-    expect((await post('/refreshtoken', token)).statusCode, 'within its grace').toBe(401)
-    setLeft(token, 200 - CACHE_SECONDS - 1)
-    expect(await ping(token)).toBe(401)
+    database.sent.length = 0
+    for (const on of [app, replica]) expect(await ping(token, on)).toBe(200)
+    expect(writes(), 'a token of a login').toBe(0)
+    const together = Array.from({ length: 20 }, () => ping(successor))
+    for (const status of await Promise.all(together)) expect(status).toBe(200)
+    expect(writes()).toBe(1)
+    database.sent.length = 0
+    expect(await ping(successor)).toBe(200)
+    expect(database.names(), 'a remembered token').toEqual([])
+    for (const left of [190, 100, 1])
+      for (const on of [app, replica]) {
+        setLeft(token, left)
+        expect(await ping(successor, on)).toBe(200)
+      }
+    setLeft(successor, 100)
+    await refreshed(successor)
+    expect(writes()).toBe(0)
   })
 
-  it('keeps its end when it is refreshed again within its grace', async () => {
-    const { token } = await aRefreshedToken()
-    setLeft(token, 200 - GRACE_SECONDS + 1)
-    await refreshed(token)
-    setLeft(token, 200 - GRACE_SECONDS)
-    expect(await ping(token)).toBe(401)
-  })
-
-  it('leaves one row, until it has expired', async () => {
-    const user = await aUser(app)
-    const token = await aToken(app, user)
-    setLeft(token, 200)
-    const count = async () =>
-      (
-        await database.db.query(
-          {
-            name: 'test-revocations-until',
-            text: 'select id from token_revocation where expires_at = $1',
-          },
-          [new Date(expOf(token) * 1000)],
-        )
-      ).length
-    const before = await count()
-    await Promise.all(Array.from({ length: 5 }, () => refreshed(token)))
-    expect((await count()) - before).toBe(1)
+  it('is written by the next read where it could not be, and the request is answered', async () => {
+    const { token, successor } = await aRefreshedToken()
+    database.failing = 'token-end-predecessor'
+    expect(await ping(successor)).toBe(200)
+    setLeft(token, 100)
+    expect(await refresh(token), 'not seen').toBe(200)
+    database.failing = undefined
+    setLeft(token, 90)
+    expect(await ping(successor)).toBe(200)
+    setLeft(token, 90 - GRACE_SECONDS)
+    expect(await refresh(token)).toBe(401)
   })
 })
 
@@ -170,4 +269,8 @@ it.each([
   expect(response.statusCode).toBe(status)
   expect(await ping(token), 'the token itself').toBe(200)
   if (status === 401) expect(response.json().detail).toContain('log in again')
+})
+
+const secretOf = ({ config }: TestApp) => ({
+  JWT_SECRET: Buffer.from(config.tokens.secret).toString('base64'),
 })

@@ -1,7 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { someClaims } from '../../test/support/claims.ts'
-import { aClient } from '../test/a-client.ts'
 import { type AuthenticateOptions, authenticate, type RouteGuard } from './authenticate.ts'
 
 /** The claims of a token that names a role. */
@@ -18,7 +17,6 @@ async function addAuthenticate(
   await app.register(authenticate, {
     verifier: { verify: async (token) => claimsOf(token) },
     validity: { requireValid: async (claims) => claims },
-    auditOf: () => aClient().audit,
     roles: ['user', 'admin'],
     requireLogin: () => undefined,
     secondFactorRoles: [],

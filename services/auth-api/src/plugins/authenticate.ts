@@ -4,7 +4,6 @@ import { didYouMean } from '@latchkey/text/closest-name.ts'
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { z } from 'zod'
-import type { RequestAudit } from '../audit/request-audit.ts'
 import type { Claims } from '../tokens/claims.ts'
 import type { RequireLogin } from '../tokens/require-login.ts'
 import type { TokenValidity } from '../tokens/token-validity.ts'
@@ -53,7 +52,6 @@ declare module 'fastify' {
 export interface AuthenticateOptions {
   verifier: TokenVerifier
   validity: Pick<TokenValidity, 'requireValid'>
-  auditOf: (request: FastifyRequest) => RequestAudit
   /** The roles that a route may require. */
   roles: readonly string[]
   /** Throws where the login of a token does not suffice. */
@@ -67,7 +65,7 @@ export interface AuthenticateOptions {
 /** Protects every route with another option `auth` than `public`. A public route ignores a token that is sent to it. */
 export const authenticate = fp<AuthenticateOptions>(
   async (app, options) => {
-    const { verifier, validity, auditOf, requireLogin, secondFactorRoles } = options
+    const { verifier, validity, requireLogin, secondFactorRoles } = options
     app.decorateRequest('jwt', null as unknown as Claims)
 
     app.addHook('onRoute', (route) => {
@@ -83,7 +81,7 @@ export const authenticate = fp<AuthenticateOptions>(
       const roles = role === undefined ? undefined : [role].flat()
       return async (request) => {
         const signed = await verifier.verify(bearerToken(request))
-        const claims = required === 'signed' ? signed : await validity.requireValid(signed, auditOf(request))
+        const claims = required === 'signed' ? signed : await validity.requireValid(signed)
         if (roles && !roles.includes(claims.data.role))
           throw new AppError('forbidden', `The role ${formatRoles(roles)} is required`)
         const roleNeedsFactor = required !== 'signed' && secondFactorRoles.includes(claims.data.role)

@@ -11,6 +11,7 @@ export const Claims = z.object({
   iat: z.number(),
   nbf: z.number(),
   exp: z.number(),
+  /** The pair: what the answers to a repeated refresh have in common. */
   jti: z.string(),
   /** The time of the login (OpenID Connect Core §2). */
   auth_time: z.number(),

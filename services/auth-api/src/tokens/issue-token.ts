@@ -20,20 +20,25 @@ export interface IssuedToken {
 /** What a token says about its user. */
 export type TokenUser = Pick<User, 'userid' | 'name' | 'role' | 'properties'>
 
+/** The session that a token goes on with. */
+interface TokenSession extends Partial<Session> {
+  /** The pair of the token, where it may be issued again. */
+  jti?: string
+}
+
 export type IssueToken = ReturnType<typeof createTokenIssuer>
 
 /**
  * Creates the function that signs a token for `user`, as read from the database at `readAt` (whole seconds since
- * the epoch), and stores its session. Without `session` a new one begins.
+ * the epoch), and stores its session. Without a `sid` a new one begins.
  */
 export function createTokenIssuer({ key, issuer, lifetimeSeconds, storeSession }: IssueTokenOptions) {
   return async (
     user: TokenUser,
     readAt: number,
     origin: TokenOrigin,
-    session: Partial<Session> = {},
+    { sid = randomUUID(), authTime = readAt, amr, jti = randomUUID() }: TokenSession = {},
   ): Promise<IssuedToken> => {
-    const { sid = randomUUID(), authTime = readAt, amr } = session
     const data = { userid: user.userid, name: user.name ?? '', role: roleOf(user) }
     const claims: Claims = {
       iss: issuer,
@@ -41,7 +46,7 @@ export function createTokenIssuer({ key, issuer, lifetimeSeconds, storeSession }
       iat: readAt,
       nbf: readAt,
       exp: readAt + lifetimeSeconds,
-      jti: randomUUID(),
+      jti,
       auth_time: authTime,
       amr: amr && [...amr],
       sid,

@@ -8,32 +8,37 @@ import {
 import type { User } from '@latchkey/shared/users/user.ts'
 import { toUsers, USER_COLUMNS, USER_TABLES, type UserRow } from '@latchkey/shared/users/user-repository.ts'
 import type { Claims } from './claims.ts'
+import { successorOf } from './token-pair.ts'
 
 /** What the database knows about a token. */
 export interface TokenStatus {
   /** Undefined for a user that does not exist; the other members are then unknown. */
   user: User | undefined
-  /** The token was refreshed, and is refused from this moment on. */
-  refreshedUntil: Date | undefined
+  /** The token was refreshed, and is refused from this moment on: at its expiry, unless its successor is used before. */
+  replacedFrom: Date | undefined
+  /** When the token before it expires; undefined where there is none, or where the use of this one has been recorded. */
+  predecessorUntil: Date | undefined
   isSessionRevoked: boolean
 }
 
 interface StatusRow extends UserRow {
-  token_revoked_from: Date | null
+  replaced_from: Date | null
+  predecessor_until: Date | null
   session_revoked_from: Date | null
 }
 
 const FIND_STATUS: Statement = {
   name: 'token-status',
   text: `select ${USER_COLUMNS},
-    (select revoked_from from token_revocation where id = $2) as token_revoked_from,
-    (select revoked_from from token_revocation where id = $3) as session_revoked_from
+    (select revoked_from from token_revocation where id = $2) as replaced_from,
+    (select expires_at from token_revocation where id = $3 and revoked_from = expires_at) as predecessor_until,
+    (select revoked_from from token_revocation where id = $4) as session_revoked_from
   from ${USER_TABLES} where u.userid = $1 order by p.id`,
 }
 
 // Both keep a row that exists. On MySQL they are not `insert ignore`, which ignores other faults too.
-const REVOKE_REFRESHED: Statement = {
-  name: 'token-end-refreshed',
+const STORE_REFRESH: Statement = {
+  name: 'token-refresh',
   text: {
     postgres: `insert into token_revocation (id, revoked_from, expires_at)
       select $2, $3, $4 from users where userid = $1 and deleted_at is null
@@ -42,6 +47,11 @@ const REVOKE_REFRESHED: Statement = {
       select $2, $3, $4 from users where userid = $1 and deleted_at is null
       on duplicate key update id = id`,
   },
+}
+
+const END_PREDECESSOR: Statement = {
+  name: 'token-end-predecessor',
+  text: 'update token_revocation set revoked_from = $2 where id = $1 and revoked_from > $2',
 }
 
 const REVOKE_SESSION: Statement = {
@@ -66,13 +76,15 @@ export type RevocationRepository = ReturnType<typeof createRevocationRepository>
 export function createRevocationRepository(db: Queryable) {
   /** Reads the user of a token and what has ended the token. */
   async function findStatus(claims: Claims): Promise<TokenStatus> {
-    const keys: SqlValue[] = [userKey(db, claims), tokenKey(claims), sessionIdOf(claims)]
+    const { jti } = claims
+    const keys = [userKey(db, claims), pairKey(successorOf(jti)), pairKey(jti), sessionIdOf(claims)]
     const rows = await db.query<StatusRow>(FIND_STATUS, keys)
     const [user] = toUsers(db, rows)
     const [row] = rows
     return {
       user,
-      refreshedUntil: row?.token_revoked_from ?? undefined,
+      replacedFrom: row?.replaced_from ?? undefined,
+      predecessorUntil: row?.predecessor_until ?? undefined,
       isSessionRevoked: Boolean(row?.session_revoked_from),
     }
   }
@@ -81,16 +93,21 @@ export function createRevocationRepository(db: Queryable) {
     findStatus,
 
     /**
-     * Ends a token that is being refreshed, from `until` on, unless that has been done already or its user is deleted.
-     * Resolves with its status.
+     * Stores that a token has a successor, unless that has been done already or its user is deleted. The token ends at
+     * `expiresAt`, or by `endPredecessor` of its successor. Resolves with its status.
      */
-    async revokeRefreshed(claims: Claims, until: Date): Promise<TokenStatus> {
-      const expiresAt = new Date(claims.exp * 1000)
+    async storeRefresh(claims: Claims, expiresAt: Date): Promise<TokenStatus> {
+      const successor = pairKey(successorOf(claims.jti))
       const [status] = await Promise.all([
         findStatus(claims),
-        db.execute(REVOKE_REFRESHED, [userKey(db, claims), tokenKey(claims), until, expiresAt]),
+        db.execute(STORE_REFRESH, [userKey(db, claims), successor, expiresAt, expiresAt]),
       ])
       return status
+    },
+
+    /** Ends the token that was refreshed to that of `claims`, from `end` on, unless it has an earlier end. */
+    async endPredecessor({ jti }: Claims, end: Date): Promise<void> {
+      await db.execute(END_PREDECESSOR, [pairKey(jti), end])
     },
 
     /** Ends every token of a session; `expiresAt` is the end of the last of them. */
@@ -112,8 +129,8 @@ export function createRevocationRepository(db: Queryable) {
 }
 
 const userKey = (db: Queryable, { sub }: Claims): SqlValue => db.toUuidValue(sub.toLowerCase())
-// The prefixes keep the ids of tokens, sessions and challenges apart: all are in one column.
-const tokenKey = ({ jti }: Claims): string => hash('sha256', `token ${jti}`)
+// The prefixes keep the ids of pairs, sessions and challenges apart: all are in one column. A pair is the successor of a token.
+const pairKey = (jti: string): string => hash('sha256', `pair ${jti}`)
 const challengeKey = (jti: string): string => hash('sha256', `challenge ${jti}`)
 /** The id of a token's session in the database. */
 export const sessionIdOf = ({ sid }: Pick<Claims, 'sid'>): string => hash('sha256', `session ${sid}`)

@@ -7,7 +7,6 @@ import {
 } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { someClaims } from '../../test/support/claims.ts'
-import { aClient } from '../test/a-client.ts'
 import { sessionIdOf, type TokenStatus } from './revocation-repository.ts'
 import { createTokenValidity, isCurrent } from './token-validity.ts'
 
@@ -18,23 +17,24 @@ function aValidity(cacheSeconds: number) {
   let now = 1_000_000
   let user: User | undefined = ada()
   let isSessionRevoked = false
-  let refreshedUntil: Date | undefined
-  const revokeReusedSession = vi.fn(async () => {
-    isSessionRevoked = true
-  })
-  const findStatus = vi.fn(async (): Promise<TokenStatus> => ({ user, refreshedUntil, isSessionRevoked }))
+  let replacedFrom: Date | undefined
+  const predecessorUntil = undefined
+  const recordUse = vi.fn(async () => undefined)
+  const findStatus = vi.fn(
+    async (): Promise<TokenStatus> => ({ user, replacedFrom, predecessorUntil, isSessionRevoked }),
+  )
   return {
     validity: createTokenValidity({
       revocations: { findStatus },
-      revokeReusedSession,
+      recordUse,
       cacheSeconds,
       databaseTime: () => now,
       monotonic: () => now,
     }),
     findStatus,
-    revokeReusedSession,
-    refreshUntil: (milliseconds: number) => {
-      refreshedUntil = new Date(milliseconds)
+    recordUse,
+    replaceFrom: (milliseconds: number) => {
+      replacedFrom = new Date(milliseconds)
     },
     revokeSession: () => {
       isSessionRevoked = true
@@ -48,24 +48,23 @@ function aValidity(cacheSeconds: number) {
   }
 }
 
-const { audit } = aClient()
-
+const NOT_REPLACED = { replacedFrom: undefined, predecessorUntil: undefined }
 const REVOKED = { code: 'invalid_token', message: 'The token was revoked; log in again' }
 
 describe('the validity of a token', () => {
   it('is read once per REVOCATION_CACHE, however many requests need it at the same time', async () => {
     const { validity, findStatus, deleteUser, passSeconds } = aValidity(5)
-    await Promise.all(Array.from({ length: 20 }, () => validity.requireValid(CLAIMS, audit)))
+    await Promise.all(Array.from({ length: 20 }, () => validity.requireValid(CLAIMS)))
     expect(findStatus).toHaveBeenCalledTimes(1)
     deleteUser()
     passSeconds(5)
-    expect(await validity.requireValid(CLAIMS, audit)).toBe(CLAIMS)
+    expect(await validity.requireValid(CLAIMS)).toBe(CLAIMS)
     expect(findStatus).toHaveBeenCalledTimes(1)
     expect(validity.checks()).toEqual({ memory: 20, database: 1 })
 
     passSeconds(0.001)
-    await expect(validity.requireValid(CLAIMS, audit)).rejects.toMatchObject(REVOKED)
-    await expect(validity.requireValid(CLAIMS, audit)).rejects.toMatchObject(REVOKED)
+    await expect(validity.requireValid(CLAIMS)).rejects.toMatchObject(REVOKED)
+    await expect(validity.requireValid(CLAIMS)).rejects.toMatchObject(REVOKED)
     expect(findStatus).toHaveBeenCalledTimes(2)
   })
 
@@ -74,14 +73,14 @@ describe('the validity of a token', () => {
     const { promise: isRead, resolve: end } = Promise.withResolvers<void>()
     findStatus.mockImplementationOnce(async () => {
       await isRead
-      return { user: undefined, refreshedUntil: undefined, isSessionRevoked: false }
+      return { user: undefined, ...NOT_REPLACED, isSessionRevoked: false }
     })
-    const earlier = validity.requireValid(CLAIMS, audit)
+    const earlier = validity.requireValid(CLAIMS)
     validity.forget(CLAIMS)
-    expect(await validity.requireValid(CLAIMS, audit)).toBe(CLAIMS)
+    expect(await validity.requireValid(CLAIMS)).toBe(CLAIMS)
     end()
     await expect(earlier).rejects.toMatchObject(REVOKED)
-    expect(await validity.requireValid(CLAIMS, audit), 'as it was read last').toBe(CLAIMS)
+    expect(await validity.requireValid(CLAIMS), 'as it was read last').toBe(CLAIMS)
     expect(findStatus).toHaveBeenCalledTimes(2)
   })
 
@@ -89,12 +88,12 @@ describe('the validity of a token', () => {
     const { validity, findStatus } = aValidity(5)
     const { promise: isDown, reject: end } = Promise.withResolvers<never>()
     findStatus.mockImplementationOnce(() => isDown)
-    const earlier = validity.requireValid(CLAIMS, audit)
+    const earlier = validity.requireValid(CLAIMS)
     validity.forget(CLAIMS)
-    await validity.requireValid(CLAIMS, audit)
+    await validity.requireValid(CLAIMS)
     end(new Error('down'))
     await expect(earlier).rejects.toThrow('down')
-    await validity.requireValid(CLAIMS, audit)
+    await validity.requireValid(CLAIMS)
     expect(findStatus).toHaveBeenCalledTimes(2)
   })
 
@@ -104,19 +103,19 @@ describe('the validity of a token', () => {
       { ...CLAIMS, jti: 'two' },
       { ...CLAIMS, jti: 'three', sid: 'another' },
     ]
-    for (const claims of [CLAIMS, later, elsewhere]) await validity.requireValid(claims, audit)
+    for (const claims of [CLAIMS, later, elsewhere]) await validity.requireValid(claims)
     revokeSession()
     validity.forgetSession(sessionIdOf(CLAIMS))
     for (const claims of [CLAIMS, later])
-      await expect(validity.requireValid(claims, audit)).rejects.toMatchObject(REVOKED)
-    expect(await validity.requireValid(elsewhere, audit)).toBe(elsewhere)
+      await expect(validity.requireValid(claims)).rejects.toMatchObject(REVOKED)
+    expect(await validity.requireValid(elsewhere)).toBe(elsewhere)
   })
 
   it('is read again after a read that failed', async () => {
     const { validity, findStatus } = aValidity(5)
     findStatus.mockRejectedValueOnce(new Error('down'))
-    await expect(validity.requireValid(CLAIMS, audit)).rejects.toThrow('down')
-    expect(await validity.requireValid(CLAIMS, audit)).toBe(CLAIMS)
+    await expect(validity.requireValid(CLAIMS)).rejects.toThrow('down')
+    expect(await validity.requireValid(CLAIMS)).toBe(CLAIMS)
     expect(findStatus).toHaveBeenCalledTimes(2)
   })
 
@@ -127,41 +126,58 @@ describe('the validity of a token', () => {
       passSeconds(4)
       return status
     })
-    await validity.requireValid(CLAIMS, audit)
+    await validity.requireValid(CLAIMS)
     passSeconds(1)
-    await validity.requireValid(CLAIMS, audit)
+    await validity.requireValid(CLAIMS)
     expect(findStatus).toHaveBeenCalledTimes(2)
     passSeconds(0.001)
-    await validity.requireValid(CLAIMS, audit)
+    await validity.requireValid(CLAIMS)
     expect(findStatus).toHaveBeenCalledTimes(3)
   })
 
-  it('ends with the grace after its refresh, and a use after that ends its session once', async () => {
-    const { validity, refreshUntil, revokeReusedSession, passSeconds } = aValidity(5)
-    refreshUntil(1_002_000)
-    expect(await validity.requireValid(CLAIMS, audit)).toBe(CLAIMS)
+  it('ends with the grace after the first use of its successor', async () => {
+    const { validity, replaceFrom, passSeconds } = aValidity(5)
+    replaceFrom(1_002_000)
+    expect(await validity.requireValid(CLAIMS)).toBe(CLAIMS)
     passSeconds(1.999)
-    expect(await validity.requireValid(CLAIMS, audit), 'within the grace').toBe(CLAIMS)
-    expect(revokeReusedSession).not.toHaveBeenCalled()
+    expect(await validity.requireValid(CLAIMS), 'within the grace').toBe(CLAIMS)
     passSeconds(0.001)
-    for (const attempt of ['first', 'second'])
-      await expect(validity.requireValid(CLAIMS, audit), attempt).rejects.toMatchObject(REVOKED)
-    expect(revokeReusedSession).toHaveBeenCalledExactlyOnceWith({ claims: CLAIMS, audit })
+    await expect(validity.requireValid(CLAIMS)).rejects.toMatchObject(REVOKED)
+  })
+
+  it('records the use of a token with each read, and never that of one that has ended', async () => {
+    const { validity, findStatus, recordUse, revokeSession, passSeconds } = aValidity(5)
+    await Promise.all(Array.from({ length: 20 }, () => validity.requireValid(CLAIMS)))
+    expect(recordUse).toHaveBeenCalledExactlyOnceWith(CLAIMS, await findStatus())
+    revokeSession()
+    passSeconds(6)
+    await expect(validity.requireValid(CLAIMS)).rejects.toMatchObject(REVOKED)
+    expect(recordUse).toHaveBeenCalledTimes(1)
+  })
+
+  it('of one token of a pair says nothing about one from before a valid-from time', async () => {
+    const { validity, findStatus } = aValidity(5)
+    findStatus.mockResolvedValue({ user: validFrom(2_000), ...NOT_REPLACED, isSessionRevoked: false })
+    const later = { ...CLAIMS, valid_from: 2_000 }
+    for (const attempt of ['first', 'second']) {
+      await expect(validity.requireValid(CLAIMS), attempt).rejects.toMatchObject(REVOKED)
+      expect(await validity.requireValid(later), attempt).toBe(later)
+    }
   })
 
   it('of one token says nothing about another token of the user', async () => {
     const { validity, revokeSession } = aValidity(5)
-    await validity.requireValid(CLAIMS, audit)
+    await validity.requireValid(CLAIMS)
     revokeSession()
-    await expect(validity.requireValid({ ...CLAIMS, jti: 'two' }, audit)).rejects.toMatchObject(REVOKED)
-    expect(await validity.requireValid(CLAIMS, audit)).toBe(CLAIMS)
+    await expect(validity.requireValid({ ...CLAIMS, jti: 'two' })).rejects.toMatchObject(REVOKED)
+    expect(await validity.requireValid(CLAIMS)).toBe(CLAIMS)
   })
 
   it('is read for each request when REVOCATION_CACHE is 0', async () => {
     const { validity, findStatus, deleteUser } = aValidity(0)
-    await validity.requireValid(CLAIMS, audit)
+    await validity.requireValid(CLAIMS)
     deleteUser()
-    await expect(validity.requireValid(CLAIMS, audit)).rejects.toMatchObject(REVOKED)
+    await expect(validity.requireValid(CLAIMS)).rejects.toMatchObject(REVOKED)
     expect(findStatus).toHaveBeenCalledTimes(2)
   })
 })
@@ -186,6 +202,6 @@ it.each<{ why: string; status: Partial<TokenStatus>; is?: true }>([
     is: true,
   },
 ])('a token $why is current: $is', ({ status, is = false }) => {
-  const found = { user: ada(), refreshedUntil: undefined, isSessionRevoked: false, ...status }
+  const found = { user: ada(), ...NOT_REPLACED, isSessionRevoked: false, ...status }
   expect(isCurrent(found, CLAIMS)).toBe(is)
 })

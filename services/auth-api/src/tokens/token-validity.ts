@@ -4,14 +4,13 @@ import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { isIssuedAfterValidFrom, roleOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { LRUCache } from 'lru-cache'
-import type { RequestAudit } from '../audit/request-audit.ts'
-import type { Caller, Claims } from './claims.ts'
+import type { Claims } from './claims.ts'
 import { type RevocationRepository, sessionIdOf, type TokenStatus } from './revocation-repository.ts'
+import { isReplaced, type RecordUse } from './token-pair.ts'
 
 export interface TokenValidityOptions {
   revocations: Pick<RevocationRepository, 'findStatus'>
-  /** Receives a token that was used after it had been refreshed: two clients have it, and one of them may be a thief. */
-  revokeReusedSession: (caller: Caller) => Promise<void>
+  recordUse: RecordUse
   /** How long a token's status is remembered, in seconds. 0 reads it for each request. */
   cacheSeconds: number
   /** The clock of the database, by which a replica has stored the end of a token. */
@@ -25,7 +24,7 @@ export interface TokenValidityOptions {
 export type TokenValidity = ReturnType<typeof createTokenValidity>
 
 /** A remembered status of a token. */
-interface CachedStatus extends Pick<TokenStatus, 'refreshedUntil'> {
+interface CachedStatus extends Pick<TokenStatus, 'replacedFrom'> {
   /** The role of its user; undefined where the user is gone, its session has ended, or the user's valid-from time ends it. */
   role: string | undefined
 }
@@ -34,18 +33,20 @@ interface CachedStatus extends Pick<TokenStatus, 'refreshedUntil'> {
 interface CacheEntry {
   begunAt: number
   sessionId: string
+  /** That of the token: the tokens of a pair share their `jti`, and one can be from before a valid-from time. */
+  validFrom: number
   status: Promise<CachedStatus>
 }
 
 /**
  * Checks that a signed token has not been revoked: its user exists, its session has not ended, and it was issued after
- * the user's valid-from time. A token that was refreshed is refused after a grace, and its use then ends its session.
+ * the user's valid-from time. A token that was refreshed is refused once a grace has passed since its successor was used.
  * Returns its claims with the role that the user has now, with which a route's required role is compared.
  * Reads a token's status at most once per `cacheSeconds`, however many requests need it at the same time.
  */
 export function createTokenValidity({
   revocations,
-  revokeReusedSession,
+  recordUse,
   cacheSeconds,
   databaseTime,
   monotonic,
@@ -53,18 +54,29 @@ export function createTokenValidity({
 }: TokenValidityOptions) {
   const checks = { memory: 0, database: 0 }
   const cacheMs = cacheSeconds * 1000
-  const read = async (claims: Claims) => toCachedStatus(await revocations.findStatus(claims), claims)
+  const read = async (claims: Claims): Promise<CachedStatus> => {
+    const status = await revocations.findStatus(claims)
+    const { replacedFrom } = status
+    if (!isCurrent(status, claims)) return { role: undefined, replacedFrom }
+    await recordUse(claims, status)
+    return { role: roleOf(status.user), replacedFrom }
+  }
   const remembered = new LRUCache<string, CacheEntry>({ max: maxTokens })
 
   async function find(claims: Claims): Promise<CachedStatus> {
     const known = remembered.get(claims.jti)
-    if (known && monotonic() - known.begunAt <= cacheMs) {
+    if (known?.validFrom === claims.valid_from && monotonic() - known.begunAt <= cacheMs) {
       checks.memory++
       return known.status
     }
     checks.database++
     // A remembered status is as old as the beginning of its read.
-    const reading = { begunAt: monotonic(), sessionId: sessionIdOf(claims), status: read(claims) }
+    const reading = {
+      begunAt: monotonic(),
+      sessionId: sessionIdOf(claims),
+      validFrom: claims.valid_from,
+      status: read(claims),
+    }
     if (cacheMs > 0) remember(claims, reading)
     return reading.status
   }
@@ -77,31 +89,23 @@ export function createTokenValidity({
     })
   }
 
-  // A read in progress that is forgotten still answers the requests that wait for it.
-  const forget = ({ jti }: Claims): void => void remembered.delete(jti)
-
   return {
     /** Returns the number of checks so far, by where the status was found. */
     checks: (): Readonly<typeof checks> => checks,
 
-    /**
-     * Resolves with the current claims. Throws `invalid_token` when the token was revoked; a token that is used again after
-     * its refresh ends its session too.
-     */
-    async requireValid(claims: Claims, audit: RequestAudit): Promise<Claims> {
+    /** Resolves with the current claims. Throws `invalid_token` when the token was revoked. */
+    async requireValid(claims: Claims): Promise<Claims> {
       const status = await find(claims)
       const { role } = status
-      if (role === undefined) throw revokedToken()
-      if (isReused(status, databaseTime())) {
-        await revokeReusedSession({ claims, audit })
-        forget(claims)
-        throw revokedToken()
-      }
+      if (role === undefined || isReplaced(status, databaseTime())) throw revokedToken()
       return claims.data.role === role ? claims : { ...claims, data: { ...claims.data, role } }
     },
 
-    /** Forgets a token, so that its next request reads its status again. */
-    forget,
+    /**
+     * Forgets a token, so that its next request reads its status again. A read in progress still answers the requests that
+     * wait for it.
+     */
+    forget: ({ jti }: Claims): void => void remembered.delete(jti),
 
     /** Forgets the tokens of a session. */
     forgetSession(id: string): void {
@@ -111,10 +115,6 @@ export function createTokenValidity({
 }
 
 export const revokedToken = () => new AppError('invalid_token', 'The token was revoked; log in again')
-
-/** Whether a token is used after the grace that followed its refresh. */
-export const isReused = ({ refreshedUntil }: Pick<TokenStatus, 'refreshedUntil'>, now: number): boolean =>
-  refreshedUntil !== undefined && now >= refreshedUntil.getTime()
 
 /** Whether the user of a token exists, its session has not ended, and it was issued after the user's valid-from time. */
 export const isCurrent = (status: TokenStatus, claims: Claims): status is TokenStatus & { user: User } =>
@@ -136,7 +136,7 @@ export const createGetTokenUser =
   ({ revocationsIn, databaseTime }: GetTokenUserDependencies): GetTokenUser =>
   async (db, claims) => {
     const status = await revocationsIn(db).findStatus(claims)
-    if (!isCurrent(status, claims) || isReused(status, databaseTime())) throw revokedToken()
+    if (!isCurrent(status, claims) || isReplaced(status, databaseTime())) throw revokedToken()
     return status.user
   }
 
@@ -160,8 +160,3 @@ export const createLockUser =
     const [user] = await Promise.all([getTokenUser(transaction, claims), locked])
     return user
   }
-
-const toCachedStatus = (status: TokenStatus, claims: Claims): CachedStatus => ({
-  role: isCurrent(status, claims) ? roleOf(status.user) : undefined,
-  refreshedUntil: status.refreshedUntil,
-})

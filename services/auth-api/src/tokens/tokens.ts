@@ -1,17 +1,20 @@
 import type { Clock, MonotonicClock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
+import type { DependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config.ts'
 import type { DatabaseClock } from '../database-clock.ts'
 import type { Caller } from './claims.ts'
-import { type ClockSkewDependencies, createClockSkew } from './clock-skew.ts'
+import { createClockSkew } from './clock-skew.ts'
 import { createTokenIssuer } from './issue-token.ts'
 import { createRequireLogin } from './require-login.ts'
 import { createRevocationRepository, sessionIdOf } from './revocation-repository.ts'
 import { createRevokeSession } from './revoke-session.ts'
 import { importSigningKeys } from './signing-keys.ts'
 import type { StoreSession } from './store-session.ts'
+import { createRecordUse } from './token-pair.ts'
 import { createGetTokenUser, createLockUser, createTokenValidity } from './token-validity.ts'
 import { createTokenVerifier } from './verify-token.ts'
 
@@ -23,7 +26,8 @@ export interface TokensDependencies {
   monotonic: MonotonicClock
   storeSession: StoreSession
   registry: Registry
-  logger: ClockSkewDependencies['logger']
+  failures: Pick<DependencyFailures, 'report'>
+  logger: Pick<Logger, 'warn'>
 }
 
 export type Tokens = Awaited<ReturnType<typeof createTokens>>
@@ -31,7 +35,7 @@ export type Tokens = Awaited<ReturnType<typeof createTokens>>
 /** Creates the functions that issue, verify, check and revoke tokens. */
 export async function createTokens(
   settings: Config['tokens'],
-  { db, clock, databaseClock, monotonic, storeSession, registry, logger }: TokensDependencies,
+  { db, clock, databaseClock, monotonic, storeSession, registry, failures, logger }: TokensDependencies,
 ) {
   const { issuer, lifetimeSeconds, revocationCacheSeconds: cacheSeconds } = settings
   const { current: key, accepted: keys, published } = await importSigningKeys(settings)
@@ -41,7 +45,8 @@ export async function createTokens(
     databaseTime: databaseClock.now,
   })
   const revokeSession = createRevokeSession({ revocations, lifetimeSeconds, clock })
-  /** Ends the session of a token that is used after it was refreshed: two clients have it. */
+  const recordUse = createRecordUse({ revocations, failures, logger, databaseTime: databaseClock.now })
+  /** Ends the session of a token that is refreshed after its successor was used: two clients have it. */
   const revokeReusedSession = async ({ claims, audit }: Caller): Promise<void> => {
     await revokeSession(sessionIdOf(claims), claims.exp)
     audit.report({ name: 'token.reused', userid: claims.sub })
@@ -58,7 +63,7 @@ export async function createTokens(
     }),
     validity: createTokenValidity({
       revocations,
-      revokeReusedSession,
+      recordUse,
       cacheSeconds,
       databaseTime: databaseClock.now,
       monotonic,
@@ -67,6 +72,7 @@ export async function createTokens(
     getTokenUser,
     lockUser: createLockUser({ usersIn: createUserRepository, getTokenUser }),
     revocations,
+    recordUse,
     revokeSession,
     revokeReusedSession,
   }

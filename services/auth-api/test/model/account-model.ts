@@ -38,11 +38,18 @@ export interface ModelSession {
   endedAt: number | undefined
 }
 
+/** What a refresh and its repeats answer. */
+export interface ModelPair {
+  readonly predecessor: ModelPair | undefined
+  successor: ModelPair | undefined
+  /** Once its successor was used: when the grace ends by the wall clock, and the time of that use by the other one. */
+  replaced: { readonly from: number; readonly at: number } | undefined
+}
+
 export interface ModelToken {
   readonly jwt: string
   readonly session: ModelSession
-  /** After a refresh: when the grace ends by the wall clock, and the time of the refresh by the other one. */
-  refreshed: { readonly until: number; readonly at: number } | undefined
+  readonly pair: ModelPair
   readonly user: ModelUser
   generation: number
   /** Milliseconds since the epoch, of whole seconds. */
@@ -126,7 +133,15 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
   const isInTime = ({ notBefore, expiresAt }: ModelToken) =>
     time.now >= notBefore - SETTINGS.notBeforeLeewayMs && time.now < expiresAt
 
-  const isReused = ({ refreshed }: ModelToken) => refreshed !== undefined && time.now >= refreshed.until
+  const isReplaced = ({ pair: { replaced } }: ModelToken) =>
+    replaced !== undefined && time.now >= replaced.from
+
+  /** Whether a token has not expired, and nothing but its successor can have ended it. */
+  const isUnended = (token: ModelToken) =>
+    isInTime(token) &&
+    !token.user.isDeleted &&
+    token.generation === token.user.generation &&
+    token.session.endedAt === undefined
 
   /** What a replica may know about something that happened at `at`. */
   const mayKnow = (at: number | undefined): boolean[] => {
@@ -134,11 +149,11 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
     return time.elapsed - at <= SETTINGS.revocationCacheMs ? [true, false] : [true]
   }
 
-  /** Whether a replica may know a token as one that was ended by its session or by its refresh. */
+  /** Whether a replica may know a token as one that was ended by its session or by its successor. */
   function knownEnds(token: ModelToken): boolean[] {
     const bySession = mayKnow(token.session.endedAt)
-    const byRefresh = isReused(token) ? mayKnow(token.refreshed?.at) : [false]
-    return bySession.flatMap((session) => byRefresh.map((refresh) => session || refresh))
+    const bySuccessor = isReplaced(token) ? mayKnow(token.pair.replaced?.at) : [false]
+    return bySession.flatMap((session) => bySuccessor.map((successor) => session || successor))
   }
 
   const isOpen = (reset: ModelReset) => !reset.isUsed && reset.expiresAt > time.now
@@ -180,20 +195,18 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
     },
 
     /** Whether a token is valid by what the database has now. */
-    isValidNow: (token: ModelToken): boolean =>
-      isInTime(token) &&
-      !token.user.isDeleted &&
-      token.generation === token.user.generation &&
-      token.session.endedAt === undefined &&
-      !isReused(token),
+    isValidNow: (token: ModelToken): boolean => isUnended(token) && !isReplaced(token),
 
-    /** Tokens whose use ends their session. */
-    reused: (): ModelToken[] =>
-      tokens.filter((token) => isReused(token) && token.session.endedAt === undefined),
+    /** Whether a refresh of a token ends its session. */
+    isReuse: (token: ModelToken): boolean => isUnended(token) && isReplaced(token),
 
-    refresh(token: ModelToken): void {
-      token.refreshed ??= { until: time.now + SETTINGS.refreshGraceMs, at: time.elapsed }
+    /** The first use of a pair ends the tokens before it, after a grace. */
+    use({ pair: { predecessor } }: ModelToken): void {
+      if (predecessor) predecessor.replaced ??= { from: time.now + SETTINGS.refreshGraceMs, at: time.elapsed }
     },
+
+    /** The pair to which a token is refreshed, whenever that is. */
+    successorOf: ({ pair }: ModelToken): ModelPair => (pair.successor ??= aPair(pair)),
 
     isRefreshable: (token: ModelToken): boolean => token.expiresAt - time.now <= SETTINGS.refreshWindowMs,
 
@@ -208,13 +221,17 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
     issue(
       jwt: string,
       user: ModelUser,
-      { generation = user.generation, session }: Partial<Pick<ModelToken, 'generation' | 'session'>> = {},
+      {
+        generation = user.generation,
+        session,
+        pair = aPair(),
+      }: Partial<Pick<ModelToken, 'generation' | 'session' | 'pair'>> = {},
     ): ModelToken {
       const second = Math.floor(time.now / 1000) * 1000
       const token = {
         jwt,
         session: session ?? { startedAt: second, endedAt: undefined },
-        refreshed: undefined,
+        pair,
         user,
         generation,
         notBefore: second,
@@ -296,7 +313,8 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
       if (fold(user.email) !== fold(email)) {
         endCodesOf(user)
         this.revokeTokens(user)
-        token.generation = user.generation
+        // The exception is made for a `jti`.
+        for (const each of tokens) if (each.pair === token.pair) each.generation = user.generation
         this.record('email.changed', user)
         mails.push(`email-changed ${user.email}`)
       }
@@ -321,6 +339,12 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
     for (const code of [...resets, ...changes]) if (code.user === user) code.isUsed = true
   }
 }
+
+const aPair = (predecessor?: ModelPair): ModelPair => ({
+  predecessor,
+  successor: undefined,
+  replaced: undefined,
+})
 
 /** Folds an e-mail for a comparison as the documentation describes it: case does not count. */
 export const fold = (text: string): string => text.normalize('NFC').toLowerCase()

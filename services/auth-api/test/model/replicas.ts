@@ -1,8 +1,7 @@
-import { hash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { Statement } from '@latchkey/shared/database/database.ts'
 import { openSealed } from '@latchkey/shared/mail-outbox/test/open-sealed.ts'
 import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
-import { decodeJwt } from 'jose'
 import { expect } from 'vitest'
 import type { Engine } from '../../../test/support/engine.ts'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.ts'
@@ -125,11 +124,6 @@ export async function startReplicas({
       return (await Promise.all(opened)).filter(({ to }) => !to.endsWith('.invalid'))
     },
 
-    async hasSessionEnded(jwt: string): Promise<boolean> {
-      const id = hash('sha256', `session ${decodeJwt(jwt).sid}`)
-      return (await database.db.query(FIND_REVOCATION, [id])).length > 0
-    },
-
     readState: () => readState(database),
 
     /** Removes every row. */
@@ -169,10 +163,6 @@ const TABLES = [
   'user_session',
 ]
 const FIND_MAILS: Statement = { name: 'model-mails', text: 'select id, payload from mail_outbox' }
-const FIND_REVOCATION: Statement = {
-  name: 'model-revocation',
-  text: 'select id from token_revocation where id = $1',
-}
 
 interface UserRow {
   id: unknown

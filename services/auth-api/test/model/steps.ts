@@ -155,13 +155,19 @@ async function logInAs(step: StepContext, user: ModelUser | undefined, password:
 async function refresh({ model, replicas, replica, token }: StepContext): Promise<void> {
   if (!token) return
   const answer = await replicas.send(replica, { url: '/refreshtoken', token: token.jwt })
-  if (!expectAdmission(answer, model, token)) return
-  const mayRefresh = model.isRefreshable(token) && !model.isTooOld(token) && model.isValidNow(token)
-  expect(mayRefresh, 'may be refreshed').toBe(true)
+  if (!expectAdmission(answer, model, token)) {
+    if (mayRefresh(model, token) && model.isReuse(token)) model.revokeSession(token)
+    return
+  }
+  const isAllowed = mayRefresh(model, token) && model.isValidNow(token)
+  expect(isAllowed, 'may be refreshed').toBe(true)
   expectToken(answer, token.user)
-  model.refresh(token)
-  model.issue(tokenOf(answer), token.user, { session: token.session })
+  model.use(token)
+  model.issue(tokenOf(answer), token.user, { session: token.session, pair: model.successorOf(token) })
 }
+
+const mayRefresh = (model: AccountModel, token: ModelToken): boolean =>
+  model.isRefreshable(token) && !model.isTooOld(token)
 
 /** All steps of a refresh that succeeds: a login, and the first moment at which its token can be refreshed. */
 async function refreshInTime(step: StepContext): Promise<void> {
@@ -569,7 +575,7 @@ async function waitForAnEdge({
   const edges = [
     token && token.expiresAt - SETTINGS.refreshWindowMs,
     token?.expiresAt,
-    token?.refreshed?.until,
+    token?.pair.replaced?.from,
     token && token.session.startedAt + SETTINGS.sessionLifetimeMs,
     reset?.expiresAt,
     token && model.findChange(token.user)?.expiresAt,
@@ -652,16 +658,7 @@ async function expectAgreement(model: AccountModel, { replicas }: Run): Promise<
   expect(events, 'events').toEqual(model.events.toSorted())
   expect(mails, 'mails').toEqual(model.mails.toSorted())
   for (const replica of [0, 1])
-    for (const token of model.tokens) {
-      await findEndedSessions(model, replicas)
-      await expectTokenState(model, replicas, replica, token)
-    }
-}
-
-/** Using a token after the grace of its refresh ends its session, if the replica knows of the refresh. */
-async function findEndedSessions(model: AccountModel, replicas: Replicas): Promise<void> {
-  for (const { jwt, session } of model.reused())
-    if (await replicas.hasSessionEnded(jwt)) session.endedAt = replicas.time.elapsed
+    for (const token of model.tokens) await expectTokenState(model, replicas, replica, token)
 }
 
 const signUpRowOf = ({ email, username, attempts, expiresAt }: ModelSignUp) => ({
@@ -688,6 +685,7 @@ async function expectTokenState(model: AccountModel, replicas: Replicas, replica
   expect(expected, `token ${model.tokens.indexOf(token)} of ${token.user.username} on ${replica}`).toContain(
     status,
   )
+  if (status !== 401) model.use(token)
 }
 
 const statusOfPing = (role: string | undefined) => (role === 'admin' ? 200 : role === undefined ? 401 : 403)

@@ -6,12 +6,12 @@ import { refreshTokenRoutes } from './routes.ts'
 
 /** Adds `POST /refreshtoken`. */
 export async function addRefreshToken(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { revocations, revokeReusedSession, validity, issueToken } = core.tokens
+  const { revocations, recordUse, revokeReusedSession, issueToken } = core.tokens
   const { refreshWindowSeconds, sessionLifetimeSeconds } = config.tokens
   const refreshToken = createRefreshToken({
     revocations,
+    recordUse,
     revokeReusedSession,
-    validity,
     issueToken,
     refreshWindowSeconds,
     sessionLifetimeSeconds,

@@ -3,46 +3,49 @@ import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
 import type { Caller, Claims } from '../../tokens/claims.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
 import type { RevocationRepository } from '../../tokens/revocation-repository.ts'
-import { isCurrent, isReused, revokedToken, type TokenValidity } from '../../tokens/token-validity.ts'
+import { isReplaced, type RecordUse, successorOf } from '../../tokens/token-pair.ts'
+import { isCurrent, revokedToken } from '../../tokens/token-validity.ts'
 
 export interface RefreshTokenDependencies {
-  revocations: Pick<RevocationRepository, 'revokeRefreshed'>
+  revocations: Pick<RevocationRepository, 'storeRefresh'>
+  recordUse: RecordUse
   /** Receives a token that is refreshed again after its grace. */
   revokeReusedSession: (caller: Caller) => Promise<void>
-  validity: Pick<TokenValidity, 'forget'>
   issueToken: IssueToken
   refreshWindowSeconds: number
   /** Time after the login in which tokens are refreshed; 0 sets no limit. */
   sessionLifetimeSeconds: number
   clock: Clock
-  /** The clock of the database, by which other replicas compare the end of the grace. */
+  /** The clock of the database, by which replicas have stored the end of the grace. */
   databaseTime: Clock
 }
 
-/** How long a refreshed token stays valid: for requests in flight, and for a second tab that refreshes it too. */
-const GRACE_MS = 10_000
-
 /**
  * Exchanges a signed token in its last `refreshWindowSeconds` for a new one of the same session, with the user's current
- * name and role. The old token ends after a grace. Throws `token_not_refreshable` before that time, and `invalid_token`
- * when the session is too old or has ended, when the user is deleted, or when the token was revoked.
+ * name and role. That can be repeated until the new one is used, and in a grace after that; later it ends the session, since
+ * two clients have the token. Throws `token_not_refreshable` before that time, and `invalid_token` when the session is too old
+ * or has ended, when the user is deleted, or when the token was revoked.
  */
 export function createRefreshToken(dependencies: RefreshTokenDependencies) {
-  const { revocations, revokeReusedSession, validity, issueToken, clock, databaseTime } = dependencies
+  const { revocations, recordUse, revokeReusedSession, issueToken } = dependencies
+  const { refreshWindowSeconds, clock, databaseTime } = dependencies
 
   return async (caller: Caller): Promise<IssuedToken> => {
     const { claims, audit } = caller
     const now = clock()
     requireInWindow(claims, now, dependencies)
-    const status = await revocations.revokeRefreshed(claims, new Date(databaseTime() + GRACE_MS))
-    validity.forget(claims)
+    // A repeat of the refresh that issued this token may have issued one that expires later, within this time.
+    const lastExpiry = new Date((claims.exp + refreshWindowSeconds) * 1000)
+    const status = await revocations.storeRefresh(claims, lastExpiry)
     if (!isCurrent(status, claims)) throw revokedToken()
-    if (isReused(status, databaseTime())) {
+    if (isReplaced(status, databaseTime())) {
       await revokeReusedSession(caller)
       throw revokedToken()
     }
+    await recordUse(claims, status)
     audit.report({ name: 'token.refreshed', userid: status.user.userid })
-    const session = { sid: claims.sid, authTime: claims.auth_time, amr: claims.amr }
+    const { sid, auth_time: authTime, amr, jti } = claims
+    const session = { sid, authTime, amr, jti: successorOf(jti) }
     return issueToken(status.user, toNumericDate(now), audit, session)
   }
 }

@@ -20,7 +20,7 @@ export const refreshTokenRoutes: FastifyPluginAsyncZod<RefreshTokenRoutesOptions
         operationId: 'refreshToken',
         summary: 'Exchange a token in its last minutes for a new one',
         description:
-          "The new token has the user's current name and role. The old one ends a few seconds later; its use after that ends the session. REFRESH_WINDOW says how long the last minutes are.",
+          "The new token has the user's current name and role. As long as the new one was not used, the request can be repeated, as after a lost answer: the old token is valid until ten seconds after the first use. A refresh with it after that ends the session. REFRESH_WINDOW says how long the last minutes are.",
         tags: ['token'],
         response: { 200: TokenResponse },
       },

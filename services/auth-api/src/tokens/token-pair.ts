@@ -1,0 +1,51 @@
+import { hash } from 'node:crypto'
+import { AppError } from '@latchkey/shared/app-error.ts'
+import type { Clock } from '@latchkey/shared/clock.ts'
+import type { DependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
+import type { Logger } from 'pino'
+import type { Claims } from './claims.ts'
+import type { RevocationRepository, TokenStatus } from './revocation-repository.ts'
+
+/** How long a token is still accepted once its successor was used: for late answers, and for a second tab. */
+export const GRACE_MS = 10_000
+
+/**
+ * Returns the `jti` of the successors of the token `jti`. It is the same whenever the token is refreshed: a lost answer leaves
+ * no second branch of the session.
+ */
+export const successorOf = (jti: string): string =>
+  hash('sha256', `successor ${jti}`, 'base64url').slice(0, 36)
+
+/** Whether the grace of a token is over: its successor was used before. */
+export const isReplaced = ({ replacedFrom }: Pick<TokenStatus, 'replacedFrom'>, now: number): boolean =>
+  replacedFrom !== undefined && now >= replacedFrom.getTime()
+
+/** Records that a token was used, which ends the one before it after its grace. Never throws. */
+export type RecordUse = (claims: Claims, status: Pick<TokenStatus, 'predecessorUntil'>) => Promise<void>
+
+export interface RecordUseDependencies {
+  revocations: Pick<RevocationRepository, 'endPredecessor'>
+  failures: Pick<DependencyFailures, 'report'>
+  logger: Pick<Logger, 'warn'>
+  /** The clock of the database, by which other replicas compare the end of the grace. */
+  databaseTime: Clock
+}
+
+/** Creates the function that records the first use of a token's pair, with one statement for each pair. */
+export const createRecordUse =
+  ({ revocations, failures, logger, databaseTime }: RecordUseDependencies): RecordUse =>
+  async (claims, { predecessorUntil }) => {
+    const end = new Date(databaseTime() + GRACE_MS)
+    if (predecessorUntil === undefined || end >= predecessorUntil) return
+    try {
+      await revocations.endPredecessor(claims, end)
+    } catch (error) {
+      // The next read of the token's status tries again: a database that cannot be written refuses no request that reads.
+      if (error instanceof AppError && error.dependency) failures.report(error.dependency, error)
+      else
+        logger.warn(
+          { err: error },
+          'the first use of a token could not be stored; its next use will try again',
+        )
+    }
+  }
