@@ -1,3 +1,4 @@
+import { didYouMean } from '@latchkey/text/closest-name.ts'
 import { findPropertyFaults } from '../accounts/account-fields.ts'
 import { describeFaults } from '../fault.ts'
 
@@ -5,13 +6,19 @@ const KNOWN = ['username', 'email', 'name', 'role', 'password', 'password_hash']
 
 export const PROPERTY_PREFIX = 'property:'
 
-/** Parses a header into the names of its columns; throws one error with everything that is wrong with it. */
+/**
+ * Parses a header into the names of its columns; throws one error with everything that is wrong with it. The error has no
+ * cell: the first line of a file without a header contains passwords.
+ */
 export function parseColumns(header: readonly string[]): string[] {
+  if (header.some((cell) => cell.includes('\r')))
+    throw new Error(
+      'The first line contains a carriage return alone. Let every line of the file end with a line feed',
+    )
   const columns = header.map((cell) => parseName(cell.trim()))
+  if (!columns.some((name) => KNOWN.includes(name)))
+    throw new Error(`The first line must name the columns. ${remedy(header)}`)
   const faults = [
-    ...columns
-      .filter((name, index) => columns.indexOf(name) !== index)
-      .map((name) => `the column ${JSON.stringify(name)} is there twice`),
     ...columns.map(describeColumnFault).filter((fault) => fault !== ''),
     ...findMissing(columns).map((name) => `the column ${name} is missing`),
   ]
@@ -22,10 +29,12 @@ export function parseColumns(header: readonly string[]): string[] {
 /** Known columns are found in any case; the names of properties are case-sensitive. */
 const parseName = (name: string): string => KNOWN.find((known) => known === name.toLowerCase()) ?? name
 
-function describeColumnFault(name: string): string {
+function describeColumnFault(name: string, index: number, columns: readonly string[]): string {
+  const first = columns.indexOf(name)
+  if (first < index) return `column ${index + 1} has the name of column ${first + 1}`
   if (name.startsWith(PROPERTY_PREFIX))
     return describeFaults(findPropertyFaults(name.slice(PROPERTY_PREFIX.length), ''))
-  return KNOWN.includes(name) ? '' : `the column ${JSON.stringify(name)} is unknown`
+  return KNOWN.includes(name) ? '' : `column ${index + 1} is unknown${didYouMean(name, KNOWN)}`
 }
 
 function findMissing(columns: readonly string[]): string[] {

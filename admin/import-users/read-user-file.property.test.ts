@@ -61,7 +61,7 @@ it('takes any bytes for a list of users, or refuses them with what is wrong', as
       ({ columns }) => expect(columns.includes('username')).toBe(true),
       ({ message }) =>
         expect(message).toMatch(
-          /a quote in line \d+ or before|^The header cannot be used: | \(line \d+\): | is empty: /,
+          /a quote in line \d+ or before|^The header cannot be used: |^The first line | \(line \d+\): | is empty: /,
         ),
     )
   })
