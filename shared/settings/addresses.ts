@@ -33,7 +33,7 @@ export function findCorsFault(items: readonly string[]): Fault | undefined {
   const origins = items.map(originOf)
   if (origins.every((origin, index) => origin === items[index])) return undefined
   const message =
-    'must be origins, separated by commas: scheme, host and optional port, without a path or a slash at the end'
+    'must be origins, separated by commas: scheme, host and optional port, without a path, a slash at the end or a *'
   return origins.includes(undefined)
     ? { message }
     : { message, remedy: `Set CORS_ORIGINS=${origins.join(',')}` }
@@ -41,7 +41,8 @@ export function findCorsFault(items: readonly string[]): Fault | undefined {
 
 function originOf(text: string): string | undefined {
   const url = URL.parse(text)
-  if (!url?.host) return undefined
+  // A browser sends no *.
+  if (!url?.host || text.includes('*')) return undefined
   // In `url.origin`, schemes that are not of the web, such as capacitor://localhost, have the origin `null`.
   return `${url.protocol}//${url.host}`
 }

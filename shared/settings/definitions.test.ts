@@ -239,7 +239,16 @@ describe('CORS_ORIGINS', () => {
     expect(fault.split('Set CORS_ORIGINS=')[1]).toBe(right)
   })
 
-  it.each(['*', 'null', 'a.example', 'localhost:3000', 'https://'])(
+  it.each(['*', 'https://*', 'https://*.a.example', 'https://b.example,https://*.a.example:8443'])(
+    'refuses %s, since no browser sends a *',
+    (value) => {
+      expect(faultsOf('CORS_ORIGINS', value)).toEqual([
+        expect.stringMatching(/^CORS_ORIGINS must be origins, .* or a \*\. For example: CORS_ORIGINS=https:/),
+      ])
+    },
+  )
+
+  it.each(['null', 'a.example', 'localhost:3000', 'https://'])(
     'refuses %s, which is not an origin',
     (value) => {
       expect(faultsOf('CORS_ORIGINS', value)).toEqual([

@@ -16,7 +16,7 @@ afterAll(() => rm(folder, { recursive: true }))
 
 describe('the environment of a service', () => {
   /** A folder with the files of one environment. */
-  async function configWith(files: Record<string, string>): Promise<string> {
+  async function configWith(files: Record<string, string | Buffer>): Promise<string> {
     const configDir = await mkdtemp(join(folder, 'config-'))
     await mkdir(join(configDir, 'prod'))
     for (const [name, text] of Object.entries(files)) await writeFile(join(configDir, 'prod', name), text)
@@ -38,6 +38,37 @@ describe('the environment of a service', () => {
       HOST: 'b',
       LOG_LEVEL: 'debug',
     })
+  })
+
+  it.each([
+    { what: 'a byte order mark', content: '\ufeffPORT=21085\nHOST=a\n' },
+    { what: 'a byte order mark and line ends of Windows', content: '\ufeffPORT=21085\r\nHOST=a\r\n' },
+  ])('loses no setting of a file with $what', async ({ content }) => {
+    for (const file of ['settings.env', 'credentials.env']) {
+      const configDir = await configWith({ [file]: content })
+      expect(loadEnvironment({ APP_ENV: 'prod' }, configDir, [])).toEqual({
+        APP_ENV: 'prod',
+        PORT: '21085',
+        HOST: 'a',
+      })
+    }
+  })
+
+  it.each([
+    { what: 'UTF-16, as PowerShell writes it', content: Buffer.from('\ufeffPORT=21085\r\n', 'utf16le') },
+    { what: 'Latin-1', content: Buffer.from('MAIL_SECRET=hunter\u00fc\n', 'latin1') },
+  ])('refuses a file in $what', async ({ content }) => {
+    const configDir = await configWith({ 'settings.env': content })
+    const load = () => loadEnvironment({ APP_ENV: 'prod' }, configDir, [])
+    expect(collectFaults(load)).toEqual(['config/prod/settings.env is not UTF-8 text. Save it as UTF-8.'])
+  })
+
+  it('refuses a file with carriage returns alone, of which only the first line would be read', async () => {
+    const configDir = await configWith({ 'settings.env': 'PORT=1\rMAIL_SECRET=hunter2\r' })
+    const load = () => loadEnvironment({ APP_ENV: 'prod' }, configDir, [])
+    expect(collectFaults(load)).toEqual([
+      'config/prod/settings.env has carriage returns alone between its lines. Save it with line feeds.',
+    ])
   })
 
   it('has a misspelling in one of its files named with that file', async () => {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
@@ -120,12 +121,24 @@ function readOwnFile(...file: Parameters<typeof readFile>): Read {
 
 function readFile(path: string, shownAs: string, { isOptional = false } = {}): Read {
   try {
-    return { environment: parseEnv(readFileSync(path, 'utf8')), faults: [] }
+    const text = decodeUtf8(readFileSync(path))
+    const fault = text === undefined ? NOT_UTF8 : /^[^\n]*\r[^\n]+$/.test(text) ? NO_LINE_FEEDS : undefined
+    if (fault) return { environment: {}, faults: [`${shownAs} ${fault}`] }
+    return { environment: parseEnv(text ?? ''), faults: [] }
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason'
     const isAbsent = isOptional && code === 'ENOENT'
     return { environment: {}, faults: isAbsent ? [] : [`${shownAs} cannot be read (${code}).`] }
   }
+}
+
+const NOT_UTF8 = 'is not UTF-8 text. Save it as UTF-8.'
+/** Node's parser would read one line. */
+const NO_LINE_FEEDS = 'has carriage returns alone between its lines. Save it with line feeds.'
+
+/** The text without a byte order mark, which would become part of the first name. */
+function decodeUtf8(bytes: Buffer): string | undefined {
+  return isUtf8(bytes) ? new TextDecoder().decode(bytes) : undefined
 }
 
 /** Shorter names have too many neighbours. */
