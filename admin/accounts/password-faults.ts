@@ -9,6 +9,7 @@ import type { Fault } from '../fault.ts'
 const DESCRIPTIONS: Record<PolicyRule, (number: number) => string> = {
   MINIMUM_CHARS: (minimum) => `needs at least ${minimum} characters`,
   MAXIMUM_CHARS: (maximum) => `must have at most ${maximum} characters`,
+  MAXIMUM_BYTES: (maximum) => `must have at most ${maximum} bytes, since PASSWORD_HASH is bcrypt`,
   REQUIRE_UPPERCASE: (minimum) => `needs upper-case letters: ${minimum}`,
   REQUIRE_LOWERCASE: (minimum) => `needs lower-case letters: ${minimum}`,
   REQUIRE_SYMBOLS: (minimum) => `needs symbols: ${minimum}`,

@@ -26,8 +26,12 @@ async function verify(password: string, stored: string): Promise<boolean> {
   return matches
 }
 
-/** bcrypt, which reads the first 72 bytes of a password, as PHP's `PASSWORD_BCRYPT` stores it. */
+/**
+ * bcrypt, as PHP's `PASSWORD_BCRYPT` stores it. A hash does not tell whether another program cut a longer password, so what
+ * follows its first 72 bytes does not count at a login.
+ */
 export const bcrypt: PasswordScheme = {
+  maximumBytes: 72,
   form: 'a bcrypt hash ($2y$, $2b$ or $2a$)',
   load,
   recognises: (stored) => /^\$2[aby]\$/.test(stored),

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { anyCharacter } from '../test/any-character.ts'
 import { findViolations, type PasswordPolicy, POLICY_SETTINGS } from './password-policy.ts'
+import { SCHEME_NAMES } from './password-scheme.ts'
 
 type Kind = 'upper' | 'lower' | 'digit' | 'symbol' | 'space' | 'other'
 
@@ -25,7 +26,10 @@ function expectedViolations(characters: readonly Character[], policy: PasswordPo
   const has = (wanted: Kind) => characters.filter(([, kind]) => kind === wanted).length
   const broken = [
     characters.length < policy.MINIMUM_CHARS && 'MINIMUM_CHARS',
-    characters.length > 256 && 'MAXIMUM_CHARS',
+    characters.length > (policy.PASSWORD_HASH === 'bcrypt' ? 72 : 256) && 'MAXIMUM_CHARS',
+    policy.PASSWORD_HASH === 'bcrypt' &&
+      new TextEncoder().encode(texts.join('')).length > 72 &&
+      'MAXIMUM_BYTES',
     has('upper') < policy.REQUIRE_UPPERCASE && 'REQUIRE_UPPERCASE',
     has('lower') < policy.REQUIRE_LOWERCASE && 'REQUIRE_LOWERCASE',
     has('symbol') < policy.REQUIRE_SYMBOLS && 'REQUIRE_SYMBOLS',
@@ -67,9 +71,13 @@ const policies = (): fc.Arbitrary<PasswordPolicy> =>
     )
     .map(
       (counts) =>
-        Object.fromEntries(
-          POLICY_SETTINGS.map((name, index) => [name, counts[index] ?? 0]),
-        ) as PasswordPolicy,
+        Object.fromEntries(POLICY_SETTINGS.map((name, index) => [name, counts[index] ?? 0])) as Omit<
+          PasswordPolicy,
+          'PASSWORD_HASH'
+        >,
+    )
+    .chain((policy) =>
+      fc.constantFrom(...SCHEME_NAMES).map((PASSWORD_HASH) => ({ ...policy, PASSWORD_HASH })),
     )
 
 it('breaks the rules that a count by hand finds broken', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { findViolations } from './password-policy.ts'
+import { SCHEME_NAMES } from './password-scheme.ts'
 import { DEFAULT_POLICY } from './test/default-policy.ts'
 
 const GOOD = '!P4ssw0rdstr!'
@@ -70,5 +71,21 @@ describe('findViolations', () => {
     ['ALLOW_REPEATED', 1, '!P4sssw0rdstr!', []],
   ] as const)('follows %s=%i', (rule, value, password, violations) => {
     expect(findViolations(password, { ...DEFAULT_POLICY, [rule]: value })).toEqual(violations)
+  })
+
+  // ASCII, umlauts that are typed as two code points, and emoji: 72 bytes each.
+  const WHOLE = {
+    ascii: 'Aq7!kP9-'.repeat(9),
+    decomposed: `Aq7!${'u\u0308'.repeat(34)}`,
+    emoji: `Aq7!${'🗝'.repeat(17)}`,
+  }
+  it.each(
+    Object.entries(WHOLE).flatMap(([kind, whole]) =>
+      SCHEME_NAMES.map((scheme) => ({ kind, whole, scheme, isLimited: scheme === 'bcrypt' })),
+    ),
+  )('lets no byte of $kind text be left out of a hash by $scheme', ({ whole, scheme, isLimited }) => {
+    const policy = { ...DEFAULT_POLICY, ALLOW_REPEATED: 1, PASSWORD_HASH: scheme }
+    expect(findViolations(whole, policy)).toEqual([])
+    expect(findViolations(`${whole}x`, policy).includes('MAXIMUM_BYTES')).toBe(isLimited)
   })
 })

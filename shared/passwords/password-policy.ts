@@ -1,5 +1,6 @@
 import { AppError } from '../app-error.ts'
 import { boundedString } from '../users/storable-text.ts'
+import { exceedsBytes, getScheme } from './schemes.ts'
 
 /** The specification's settings. REQUIRE_* are minimum counts; ALLOW_* are 1 or 0. */
 export const POLICY_SETTINGS = [
@@ -13,9 +14,12 @@ export const POLICY_SETTINGS = [
   'ALLOW_REPEATED',
 ] as const
 
-export type PasswordPolicy = Record<(typeof POLICY_SETTINGS)[number], number>
+type PolicySetting = (typeof POLICY_SETTINGS)[number]
 
-export type PolicyRule = keyof PasswordPolicy | 'MAXIMUM_CHARS'
+/** The settings, and the scheme of new hashes, which may not read every byte. */
+export type PasswordPolicy = Record<PolicySetting, number> & { PASSWORD_HASH: string }
+
+export type PolicyRule = PolicySetting | 'MAXIMUM_CHARS' | 'MAXIMUM_BYTES'
 
 /** Bounds the work that a password can cause; far longer than any that a person types. */
 export const MAXIMUM_CHARS = 256
@@ -39,7 +43,8 @@ export function findViolations(password: string, policy: PasswordPolicy): Policy
   const count = (pattern: RegExp) => characters.filter((character) => pattern.test(character)).length
   const broken: Record<PolicyRule, boolean> = {
     MINIMUM_CHARS: characters.length < policy.MINIMUM_CHARS,
-    MAXIMUM_CHARS: characters.length > MAXIMUM_CHARS,
+    MAXIMUM_CHARS: characters.length > numberOf('MAXIMUM_CHARS', policy),
+    MAXIMUM_BYTES: exceedsBytes(text, policy.PASSWORD_HASH),
     REQUIRE_UPPERCASE: count(/\p{Lu}/u) < policy.REQUIRE_UPPERCASE,
     REQUIRE_LOWERCASE: count(/\p{Ll}/u) < policy.REQUIRE_LOWERCASE,
     REQUIRE_SYMBOLS: count(/[^\p{L}\p{Nd}\p{White_Space}]/u) < policy.REQUIRE_SYMBOLS,
@@ -72,12 +77,16 @@ export const rulesOf = (policy: PasswordPolicy): { rule: PolicyRule; number: num
 const RULES: readonly PolicyRule[] = [
   'MINIMUM_CHARS',
   'MAXIMUM_CHARS',
+  'MAXIMUM_BYTES',
   ...POLICY_SETTINGS.filter((name) => name !== 'MINIMUM_CHARS'),
 ]
 
-/** The number of a rule: the value of its setting, or the bound of every password. */
-export const numberOf = (rule: PolicyRule, policy: PasswordPolicy): number =>
-  rule === 'MAXIMUM_CHARS' ? MAXIMUM_CHARS : policy[rule]
+/** The number of a rule: the value of its setting, or a bound of every password; 0 for a bound that the scheme does not have. */
+export function numberOf(rule: PolicyRule, policy: PasswordPolicy): number {
+  const { maximumBytes = 0 } = getScheme(policy.PASSWORD_HASH)
+  if (rule === 'MAXIMUM_BYTES') return maximumBytes
+  return rule === 'MAXIMUM_CHARS' ? Math.min(MAXIMUM_CHARS, maximumBytes || MAXIMUM_CHARS) : policy[rule]
+}
 
 /** One or two characters three times in a row: `aaa`, `ababab`. */
 const REPEATED = /(.{1,2})\1\1/su

@@ -11,6 +11,8 @@ export const ACCEPTED_BY_DEFAULT: readonly string[] = ['sha1', 'argon2id']
 export interface PasswordScheme {
   /** What a stored hash looks like, for the message that refuses another one. */
   readonly form: string
+  /** The bytes of a password that count, where others would be left out. */
+  readonly maximumBytes?: number
   /** Whether a stored hash begins like one of this scheme. */
   recognises(stored: string): boolean
   /** Why a stored hash cannot be verified, as a predicate: it is malformed, or costs too much. */

@@ -18,6 +18,10 @@ export function getScheme(name: string): PasswordScheme {
   return scheme
 }
 
+/** Whether a hash by `scheme` would leave out the end of `password`. */
+export const exceedsBytes = (password: string, scheme: string): boolean =>
+  Buffer.byteLength(password.normalize('NFC')) > (getScheme(scheme).maximumBytes ?? Number.POSITIVE_INFINITY)
+
 /** The name of the scheme that a stored hash has. */
 export const findSchemeName = (stored: string): string | undefined =>
   Object.keys(PASSWORD_SCHEMES).find((name) => getScheme(name).recognises(stored))

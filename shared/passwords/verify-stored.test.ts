@@ -1,3 +1,4 @@
+import bcryptLibrary from '@node-rs/bcrypt'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import { getScheme } from './schemes.ts'
 import { sha1 } from './sha1.ts'
@@ -59,4 +60,30 @@ it('a refusal costs a verification by each scheme that is accepted', async () =>
       stored,
     ).toEqual([1, 1, 1])
   }
+})
+
+it.each([
+  { what: 'another scheme', stored: (password: string) => sha1.hash(password), scheme: 'bcrypt' },
+  {
+    what: 'bcrypt with a lower cost',
+    stored: async (password: string) => `$2y${(await bcryptLibrary.hash(password, 4)).slice(3)}`,
+    scheme: 'bcrypt',
+  },
+])(
+  'a hash by $what is replaced by one of bcrypt, unless that would leave out its end',
+  async ({ stored, scheme }) => {
+    const whole = 'Aq7!kP9-'.repeat(9)
+    const options = { scheme, accepted: [scheme, 'sha1'] }
+    expect(await verifyStored(whole, await stored(whole), options)).toHaveProperty('rehashed')
+    const long = `${whole}tail`
+    expect(await verifyStored(long, await stored(long), options)).toEqual({ matches: true })
+  },
+)
+
+it('a hash that another program made of the first 72 bytes verifies the whole password', async () => {
+  const long = `${'Aq7!kP9-'.repeat(9)}tail`
+  const stored = await bcryptLibrary.hash(long, 12)
+  expect(await verifyStored(long, stored, { scheme: 'bcrypt', accepted: ['bcrypt'] })).toEqual({
+    matches: true,
+  })
 })

@@ -1,4 +1,4 @@
-import { findSchemeName, getScheme } from './schemes.ts'
+import { exceedsBytes, findSchemeName, getScheme } from './schemes.ts'
 
 export interface VerificationOptions {
   /** The scheme of new hashes, by its name in the registry. */
@@ -26,7 +26,9 @@ export async function verifyStored(
   const storedScheme = stored === undefined || unusable ? undefined : findSchemeName(stored)
   if (storedScheme && stored && (await getScheme(storedScheme).verify(password, stored))) {
     const isCurrent = storedScheme === scheme && getScheme(storedScheme).isCurrent(stored)
-    return isCurrent ? { matches: true } : { matches: true, rehashed: await getScheme(scheme).hash(password) }
+    // A new hash would match whatever follows its first bytes.
+    const isKept = isCurrent || exceedsBytes(password, scheme)
+    return isKept ? { matches: true } : { matches: true, rehashed: await getScheme(scheme).hash(password) }
   }
   // A refusal costs one verification of every accepted scheme, so that an unknown user, a wrong password, an old SHA-1
   // row and a new Argon2id row take the same time.

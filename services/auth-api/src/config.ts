@@ -53,6 +53,7 @@ export const parseConfig = declareConfig('auth-api', {
     queueLimit: 'HASH_QUEUE',
   },
   policy: {
+    PASSWORD_HASH: 'PASSWORD_HASH',
     MINIMUM_CHARS: 'MINIMUM_CHARS',
     REQUIRE_UPPERCASE: 'REQUIRE_UPPERCASE',
     REQUIRE_LOWERCASE: 'REQUIRE_LOWERCASE',

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { startApp } from './support/start-app.ts'
 
 it('each rule has its number, and a sentence in the language of the asker', async () => {
@@ -38,4 +38,37 @@ it('each rule has its number, and a sentence in the language of the asker', asyn
       [await ask(header)].map((each) => [each.language, each.rules[0].text]),
       header,
     ).toEqual([[language, text]])
+})
+
+describe('with PASSWORD_HASH=bcrypt, which reads 72 bytes', () => {
+  const whole = 'Aq7!kP9-'.repeat(9)
+  const settings = { PASSWORD_HASH: 'bcrypt', SIGN_UP: 'on', ALLOW_REPEATED: '1' }
+
+  it('the rules say so', async () => {
+    await using app = await startApp({ settings })
+    const { rules } = (await app.server.inject('/password-policy')).json()
+    expect(rules).toContainEqual({ rule: 'MAXIMUM_CHARS', number: 72, text: 'At most 72 characters.' })
+    expect(rules).toContainEqual({
+      rule: 'MAXIMUM_BYTES',
+      number: 72,
+      text: 'At most 72 bytes: a letter with an accent counts as two, an emoji as four.',
+    })
+  })
+
+  it.each([`${whole}x`, `${whole.slice(0, 40)}${'ü'.repeat(17)}`])(
+    'no longer password is set, whatever its characters: %s',
+    async (password) => {
+      await using app = await startApp({ settings })
+      const signUp = (given: string) =>
+        app.server.inject({
+          method: 'POST',
+          url: '/signup',
+          payload: { email: 'ada@example.com', username: 'ada', name: 'Ada', password: given },
+        })
+      const refused = (await signUp(password)).json()
+      expect(refused.type).toBe('urn:latchkey:problem:password-refused')
+      expect(refused.violations).toContainEqual({ rule: 'MAXIMUM_BYTES', number: 72 })
+      expect((await signUp(whole)).statusCode).toBe(202)
+    },
+  )
 })

@@ -9,4 +9,5 @@ export const DEFAULT_POLICY: PasswordPolicy = {
   ALLOW_WHITESPACE: 0,
   ALLOW_SEQUENTIAL: 0,
   ALLOW_REPEATED: 0,
+  PASSWORD_HASH: 'argon2id',
 }

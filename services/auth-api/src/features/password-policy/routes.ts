@@ -8,7 +8,7 @@ const PolicyResponse = z
   .object({
     rules: z.array(
       z.object({
-        rule: z.string().describe('The name of the rule: its setting, or MAXIMUM_CHARS.'),
+        rule: z.string().describe('The name of the rule: its setting, or MAXIMUM_CHARS or MAXIMUM_BYTES.'),
         number: z
           .int()
           .describe('How many characters are required or allowed, or 0 for what is not allowed.'),

@@ -8,6 +8,10 @@ const SENTENCES: Record<Language, Record<PolicyRule, Sentence>> = {
   en: {
     MINIMUM_CHARS: ['At least one character.', 'At least # characters.'],
     MAXIMUM_CHARS: ['At most one character.', 'At most # characters.'],
+    MAXIMUM_BYTES: [
+      'At most one byte.',
+      'At most # bytes: a letter with an accent counts as two, an emoji as four.',
+    ],
     REQUIRE_UPPERCASE: ['At least one capital letter.', 'At least # capital letters.'],
     REQUIRE_LOWERCASE: ['At least one small letter.', 'At least # small letters.'],
     REQUIRE_SYMBOLS: [
@@ -22,6 +26,10 @@ const SENTENCES: Record<Language, Record<PolicyRule, Sentence>> = {
   fr: {
     MINIMUM_CHARS: ['Au moins un caractère.', 'Au moins # caractères.'],
     MAXIMUM_CHARS: ['Au plus un caractère.', 'Au plus # caractères.'],
+    MAXIMUM_BYTES: [
+      'Au plus un octet.',
+      'Au plus # octets : une lettre accentuée compte pour deux, un émoji pour quatre.',
+    ],
     REQUIRE_UPPERCASE: ['Au moins une majuscule.', 'Au moins # majuscules.'],
     REQUIRE_LOWERCASE: ['Au moins une minuscule.', 'Au moins # minuscules.'],
     REQUIRE_SYMBOLS: [
@@ -36,6 +44,10 @@ const SENTENCES: Record<Language, Record<PolicyRule, Sentence>> = {
   pt: {
     MINIMUM_CHARS: ['Pelo menos um carácter.', 'Pelo menos # caracteres.'],
     MAXIMUM_CHARS: ['No máximo um carácter.', 'No máximo # caracteres.'],
+    MAXIMUM_BYTES: [
+      'No máximo um byte.',
+      'No máximo # bytes: uma letra com acento conta como dois, um emoji como quatro.',
+    ],
     REQUIRE_UPPERCASE: ['Pelo menos uma letra maiúscula.', 'Pelo menos # letras maiúsculas.'],
     REQUIRE_LOWERCASE: ['Pelo menos uma letra minúscula.', 'Pelo menos # letras minúsculas.'],
     REQUIRE_SYMBOLS: [

@@ -118,7 +118,7 @@ export function newPasswordField(label = texts.newPassword) {
   const showRules = (rules) => {
     for (const { rule, text } of rules) sentences.set(rule, text)
     // Nobody types a password that is too long.
-    const usual = rules.filter(({ rule }) => rule !== 'MAXIMUM_CHARS')
+    const usual = rules.filter(({ rule }) => !rule.startsWith('MAXIMUM_'))
     list.append(...usual.map(({ text }) => h('li', {}, text)))
   }
   api.GET('/password-policy').then(
