@@ -5,7 +5,7 @@ import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator, type MigrationStatus, type Migrator } from '@latchkey/shared/database/migrations.ts'
 import { prepareServiceLogins, type ServiceUrls } from '@latchkey/shared/database/service-logins.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
-import { prepareQueue, requireQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { findQueueFaults, prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { type AccountCount, countAccounts } from './accounts/count-accounts.ts'
@@ -33,7 +33,8 @@ export class Migrations {
     const adopt = options.includes('--adopt')
     await withSettings(async (db, { queueUrl, ownerUrl, serviceUrls }) => {
       const migrator = createMigrator(db)
-      if (queueUrl) await requireQueue(queueUrl)
+      requireNoDifferences(queueUrl ? await findQueueFaults(queueUrl) : [], false)
+      await warn(migrator)
       if (options.includes('--dry-run')) return printPlan(migrator, adopt)
       print((await migrator.up({ adopt })).map((name) => `applied ${name}`))
       if (queueUrl) await prepareQueue(queueUrl)
@@ -49,20 +50,26 @@ export class Migrations {
   }
 
   /**
-   * Lists the migrations and when each was applied, counts users by the kind of their hash, and shows how the database differs
-   * from the specification. Fails where it differs.
+   * Lists the migrations and when each was applied, counts users by the kind of their hash, and shows why migrations would refuse
+   * to run: how the database differs from the specification, and which rights are missing. Fails where something is found.
    */
   async status(): Promise<void> {
-    const differences = await withSettings(async (db) => {
+    const differences = await withSettings(async (db, { queueUrl }) => {
       const migrator = createMigrator(db)
       printMigrations(await migrator.status())
       printAccounts(await countAccounts(db))
-      return migrator.inspect()
+      await warn(migrator)
+      return [...(await migrator.inspect()), ...(queueUrl ? await findQueueFaults(queueUrl) : [])]
     })
     if (differences.length === 0) return
-    console.log(`\nThe database differs from the specification:\n\n${describeDifferences(differences)}`)
+    console.log(`\nThe database cannot be used as it is:\n\n${describeDifferences(differences)}`)
     throw new Error(`Migrations refuse to run on this database. Number of differences: ${differences.length}`)
   }
+}
+
+async function warn(migrator: Migrator): Promise<void> {
+  const warning = await migrator.findWarning()
+  if (warning !== undefined) console.error(`Warning: ${warning}`)
 }
 
 const printMigrations = (migrations: readonly MigrationStatus[]): void =>

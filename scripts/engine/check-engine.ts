@@ -5,8 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { describeDifferences } from '@latchkey/shared/database/adoption/describe-differences.ts'
+import { requireNoDifferences } from '@latchkey/shared/database/adoption/inspect-database.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
+import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
+import { describeRights, FIND_RIGHTS, type QueueRights } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { formatTable } from '../../admin/console/format-table.ts'
 import { dropEverything, listFunctions, listTables } from '../../services/test/support/given-database.ts'
 import { AREAS, type Area, fileOf } from './areas.ts'
@@ -51,15 +55,25 @@ async function run(args: readonly string[]): Promise<number> {
   }
 }
 
-/** The version of the server; throws where the database is not empty, or has no transactions. */
+/** The version of the server; throws where the database is not empty, has no transactions, or cannot be migrated. */
 async function inspect(db: Database): Promise<string> {
   const found = [...(await listTables(db)), ...(await listFunctions(db))]
   if (found.length > 0)
     throw new Error(
       `The database has tables or functions (${found.join(', ')}), and the check drops all; name an empty database`,
     )
+  requireNoDifferences(await createMigrator(db).inspect(), false)
+  await warnOfQueue(db)
   const [row] = await db.transaction((transaction) => transaction.query<{ version: string }>(VERSION))
   return row?.version ?? 'unknown version'
+}
+
+/** The queue can also be in Redis. */
+async function warnOfQueue(db: Database): Promise<void> {
+  if (db.dialect.name !== 'postgres') return
+  const [rights] = await db.query<QueueRights>(FIND_RIGHTS)
+  const faults = rights ? describeRights(rights) : []
+  if (faults.length > 0) console.error(`Warning: ${describeDifferences(faults)}`)
 }
 
 /** What Vitest writes about a file. */

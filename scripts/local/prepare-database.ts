@@ -1,6 +1,7 @@
+import { requireNoDifferences } from '@latchkey/shared/database/adoption/inspect-database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
-import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { findQueueFaults, prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
@@ -19,7 +20,12 @@ export async function prepareDatabase(environment: Environment): Promise<User[]>
   const passwords = createPasswordHasher({ scheme: settings.PASSWORD_HASH, concurrency: 1, queueLimit: 10 })
   try {
     return await withDatabase(settings.DATABASE_URL, async (db) => {
-      await createMigrator(db).up()
+      const migrator = createMigrator(db)
+      requireNoDifferences(
+        [...(await migrator.inspect()), ...(await findQueueFaults(settings.QUEUE_URL))],
+        false,
+      )
+      await migrator.up()
       await prepareQueue(settings.QUEUE_URL)
       if (hasDemoUsers(settings.APP_ENV)) await addDemoUsers(db, passwords)
       return findPublishedPasswords({ users: createUserRepository(db), passwords })

@@ -11,7 +11,7 @@ const USAGE = `Usage: npm run migrate [-- <up [--adopt] [--dry-run] | down [--st
   up --adopt       before that, bring tables that another program created to the specification
   up --dry-run     print what up, or up --adopt, would do
   down --steps n   revert the newest n migrations, 1 by default; the data in dropped tables is lost
-  status           list the migrations, when each was applied, and how the database differs from the specification
+  status           list the migrations, when each was applied, and why they would refuse to run
 
 DATABASE_URL names the database, QUEUE_URL the queue (DATABASE_URL when unset).
 `

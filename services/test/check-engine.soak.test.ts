@@ -40,6 +40,22 @@ describe('the check of an engine', () => {
     },
   )
 
+  it('refuses a database that is not as migrations need it, and says what changes that', async () => {
+    await using database = await createEmptyDatabase('postgres')
+    const name = new URL(database.url).pathname.slice(1)
+    await database.db.runScript(
+      `create database ${name}_c template template0 locale_provider libc locale 'C'`,
+    )
+    const answer = await check(`${database.url}_c`)
+    await database.db.runScript(`drop database ${name}_c`)
+    expect(answer).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringContaining(`The locale of the database ${name}_c is C`),
+    })
+    expect(answer.stderr).toContain(`create database ${name}_c template template0 encoding 'UTF8'`)
+  })
+
   it('shows what an engine without triggers breaks, and leaves it as it was', async () => {
     await using database = await createEmptyDatabase('postgres')
     await database.db.runScript('create extension pgcrypto; alter language plpgsql rename to other')

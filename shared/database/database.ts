@@ -1,4 +1,4 @@
-import type { Adoption } from './adoption/adoption.ts'
+import type { Adoption, Difference, TextFault } from './adoption/adoption.ts'
 
 /** The name of a dialect, which is also the name of its folder below `migrations/`. */
 export type DialectName = 'postgres' | 'mysql'
@@ -22,6 +22,10 @@ export interface Dialect {
   readonly protocols: readonly string[]
   /** How it takes over tables that another program created; without it they are refused. */
   readonly adoption?: Adoption
+  /** Finds why the database stores or folds texts in another way than Latchkey; absent where each column says it for itself. */
+  findTextFault?(db: Queryable): Promise<TextFault | undefined>
+  /** Finds the rights that the login lacks to create tables, and to change those in `changed`. */
+  findMissingRights(db: Queryable, changed: readonly string[]): Promise<Difference[]>
   readonly errors: DriverErrors
   /** SQL for the login of a service; without it, every service connects as the owner of the tables. */
   readonly logins?: LoginSql

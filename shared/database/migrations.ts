@@ -1,9 +1,9 @@
 import type { Umzug } from 'umzug'
-import { errorMessage } from '../app-error.ts'
 import type { Difference } from './adoption/adoption.ts'
 import { inspectAccounts, inspectDatabase, requireNoDifferences } from './adoption/inspect-database.ts'
 import type { Database, Queryable, Statement } from './database.ts'
 import { type Migration, readAllMigrations } from './migration-files.ts'
+import { describeTextFault, findMissingRights } from './requirements.ts'
 
 export interface MigrationStatus {
   name: string
@@ -38,6 +38,7 @@ const RECORD = {
   text: 'insert into latchkey_migrations (name, checksum, adopted) values ($1, $2, $3)',
 }
 const FORGET = { name: 'migrations-forget', text: 'delete from latchkey_migrations where name = $1' }
+const FIND_ACCOUNT = { name: 'migrations-account', text: 'select 1 as found from users limit 1' }
 const FIND_TABLE: Statement = {
   name: 'migrations-table',
   text: {
@@ -76,8 +77,9 @@ export function createMigrator(
         // The table `users` of another program.
         const isAdopting = applied.length === 0 && (await hasTable(db, 'users'))
         if (isAdopting && !db.dialect.adoption) throw new Error(NO_ADOPTION)
-        await makeUsable(db, applied, { adopt, isAdopting })
-        await db.runScript(CREATE_RECORD)
+        await makeUsable(db, migrations, { applied, adopt })
+        // `create table if not exists` needs the right to create tables also where the table exists.
+        if (!(await hasTable(db, 'latchkey_migrations'))) await db.runScript(CREATE_RECORD)
         const umzug = await createUmzug(db, migrations, { applied, isAdopting })
         return (await umzug.up()).map(({ name }) => name)
       }),
@@ -97,8 +99,11 @@ export function createMigrator(
         adopted: Boolean(applied.get(name)?.adopted),
       }))
     },
-    /** How the database differs from the specification, except for what the pending migrations change. */
-    inspect: async (): Promise<Difference[]> => inspectDatabase(db, namesOf(await readApplied(db))),
+    /** Why no migration may run on the database as it is. */
+    inspect: async (): Promise<Difference[]> => findFaults(db, migrations, await readApplied(db)),
+    /** What is wrong with a database that can be used nevertheless. Reads every user if there is something. */
+    findWarning: async (): Promise<string | undefined> =>
+      (await isInUse(db, await readApplied(db))) ? describeTextFault(db) : undefined,
     /** Why two users can share an e-mail, a username or an id. Reads the catalog only. */
     findSharedAccounts: async (): Promise<Difference[]> =>
       inspectAccounts(db, namesOf(await readApplied(db))),
@@ -116,29 +121,38 @@ const hasTable = async (db: Queryable, table: string): Promise<boolean> =>
 
 const namesOf = (applied: readonly Applied[]): Set<string> => new Set(applied.map(({ name }) => name))
 
+/** Whether the database has been migrated, or has accounts of another program. */
+async function isInUse(db: Queryable, applied: readonly Applied[]): Promise<boolean> {
+  if (applied.length > 0) return true
+  return (await hasTable(db, 'users')) && (await db.query(FIND_ACCOUNT)).length > 0
+}
+
+/** Finds what the first migration or a later one would fail of, and how existing tables differ from the specification. */
+async function findFaults(
+  db: Queryable,
+  migrations: readonly Migration[],
+  applied: readonly Applied[],
+): Promise<Difference[]> {
+  const text = await db.dialect.findTextFault?.(db)
+  if (text && (text.isFinal || !(await isInUse(db, applied)))) return [text]
+  const names = namesOf(applied)
+  const differences = await inspectDatabase(db, names)
+  const pending = migrations.filter(({ name }) => !names.has(name))
+  const changed = differences.length > 0 ? ['users', 'users_property'] : []
+  return [...(await findMissingRights(db, pending, changed)), ...differences]
+}
+
 /** Removes all differences if `adopt` is set. Throws, before anything is changed, where one is left. */
 async function makeUsable(
   db: Database,
-  applied: readonly Applied[],
-  { adopt, isAdopting }: { adopt: boolean; isAdopting: boolean },
+  migrations: readonly Migration[],
+  { applied, adopt }: { applied: readonly Applied[]; adopt: boolean },
 ): Promise<void> {
-  const differences = await inspectDatabase(db, namesOf(applied))
-  requireNoDifferences(differences, adopt)
-  if (isAdopting || differences.length > 0) await requireRights(db)
+  const faults = await findFaults(db, migrations, applied)
+  requireNoDifferences(faults, adopt)
   // One by one, since MySQL commits each change of a table by itself. A second run continues where the first has ended.
-  for (const { fix = '' } of differences) await db.runScript(fix)
-  if (differences.length > 0) requireNoDifferences(await inspectDatabase(db, namesOf(applied)), false)
-}
-
-/** Fails before the first change where a later one would be refused. */
-async function requireRights(db: Database): Promise<void> {
-  try {
-    await db.runScript(db.dialect.adoption?.requireRights ?? '')
-  } catch (cause) {
-    throw new Error(`The database cannot be changed, and nothing was changed: ${errorMessage(cause)}`, {
-      cause,
-    })
-  }
+  for (const { fix = '' } of faults) await db.runScript(fix)
+  if (faults.length > 0) requireNoDifferences(await findFaults(db, migrations, applied), false)
 }
 
 /** Umzug is imported where migrations run: a service only asks which are pending, and would start later. */

@@ -9,8 +9,10 @@ import {
   type WorkerOptions,
 } from 'bullmq'
 import pg from 'pg'
+import type { Difference } from '../database/adoption/adoption.ts'
 import { serverTimeoutMs } from '../database/database.ts'
 import { readOnlyServer } from '../database/ping.ts'
+import { remedyOf } from '../database/postgres/requirements.ts'
 import { IS_READ_ONLY, isDirect, withStartUp } from '../database/postgres/start-up.ts'
 import { openRedis, type RedisClient, requireExpectedKind } from '../redis/open-redis.ts'
 import { rootReason } from '../root-reason.ts'
@@ -139,10 +141,73 @@ export function openBullWorker<Data>(
  * Creates BullMQ's tables if the queue is in PostgreSQL; does nothing for Redis. One deployment step runs it, together
  * with the migrations; idempotent and locked.
  */
-export const prepareQueue = (url: string): Promise<void> => withClient(url, runMigrations)
+export const prepareQueue = (url: string): Promise<void> =>
+  withClient(url, async (client) => {
+    const { rows } = await client.query(FIND_RIGHTS.text)
+    await runMigrations(rows[0].has_schema ? withoutSchema(client) : client)
+  })
 
-/** Fails where the queue cannot be at `url`, before anything is changed. */
-export const requireQueue = (url: string): Promise<void> => withClient(url, async () => undefined)
+type MigrationClient = Parameters<typeof runMigrations>[0]
+
+/** `create schema if not exists` needs the right to create schemas also where the schema exists. */
+const withoutSchema = (client: MigrationClient): MigrationClient => ({
+  query: (text, values) => client.query(/^create schema/i.test(text) ? 'select' : text, values),
+})
+
+/** Finds why BullMQ's tables could not be created at `url`, before anything is changed. Throws where the queue cannot be there. */
+export async function findQueueFaults(url: string): Promise<Difference[]> {
+  let faults: Difference[] = []
+  await withClient(url, async (client) => {
+    const { rows } = await client.query(FIND_RIGHTS.text)
+    faults = describeRights(rows[0])
+  })
+  return faults
+}
+
+/** What the login of PostgreSQL may do with BullMQ's schema. */
+export const FIND_RIGHTS = {
+  name: 'queue-rights',
+  text: `select current_user as role, current_database() as database, schema.oid is not null as has_schema,
+      case when schema.oid is null then has_database_privilege(current_database(), 'create')
+        else has_schema_privilege(schema.oid, 'usage') and has_schema_privilege(schema.oid, 'create') end as may_create,
+      (select pg_get_userbyid(relowner) from pg_class where relnamespace = schema.oid and relkind in ('r', 'p')
+        and not pg_has_role(relowner, 'usage') limit 1) as other_owner,
+      format(case when schema.oid is null then 'create schema bullmq authorization %I;'
+        else 'grant usage, create on schema bullmq to %I;' end, current_user) as remedy
+    from (values (1)) as one left join pg_namespace schema on nspname = 'bullmq'`,
+}
+
+export interface QueueRights {
+  role: string
+  database: string
+  has_schema: boolean
+  may_create: boolean
+  other_owner: string | null
+  remedy: string
+}
+
+export function describeRights({
+  role,
+  database,
+  has_schema,
+  may_create,
+  other_owner,
+  remedy,
+}: QueueRights): Difference[] {
+  const where = `of the database ${database}, in which the queue would be (QUEUE_URL)`
+  if (!may_create)
+    return [
+      {
+        problem: has_schema
+          ? `${role} may not create tables in the schema bullmq ${where}`
+          : `${role} may not create the schema bullmq ${where}`,
+        consequence: `${remedyOf(remedy)} Or set QUEUE_URL to Redis.`,
+      },
+    ]
+  if (other_owner === null) return []
+  const problem = `${role} may not change the tables in the schema bullmq ${where}: ${other_owner} owns them`
+  return [{ problem, consequence: remedyOf(`grant "${other_owner}" to "${role}";`) }]
+}
 
 async function withClient(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   if (!isPostgres(url)) return

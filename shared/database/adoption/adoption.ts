@@ -114,8 +114,6 @@ export interface Adoption {
   readonly narrowsNames: boolean
   /** A condition for a moment that no calendar has, which a migration would refuse. */
   readonly impossibleMoment?: (column: string) => string
-  /** SQL text that fails, and changes nothing, where the user of the database may not change the tables. */
-  readonly requireRights: string
   /** SQL that adds a column. */
   addColumn(column: SpecifiedColumn): string
   /** SQL that sets type, length, nullability, character set and collation, and what the database writes. */
@@ -126,7 +124,7 @@ export interface Adoption {
 
 export const alter = (table: string, change: string): string => `alter table ${table} ${change};`
 
-/** One way in which a database differs from the specification. Migrations refuse to run on it. */
+/** One way in which a database, its tables or the rights of the login are not as migrations need them. They refuse to run. */
 export interface Difference {
   /** A column or table and what is wrong with it: `users.email has no unique index`. */
   problem: string
@@ -136,4 +134,9 @@ export interface Difference {
   fix?: string
   /** Some of the values that cause it. */
   examples?: readonly string[]
+}
+
+/** How the database stores or folds texts. One that is in use may stay as it is, unless migrations fail of it. */
+export interface TextFault extends Difference {
+  isFinal: boolean
 }

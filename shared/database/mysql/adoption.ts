@@ -10,7 +10,8 @@ const IN_SCHEMA = 'table_schema = database()'
 const TEXTS = ['varchar', 'char', 'tinytext', 'text', 'mediumtext', 'longtext']
 
 /** The collation of migration 0003, which has different names in MySQL and MariaDB. */
-const COLLATE = '/*!80000 collate utf8mb4_0900_as_ci */ /*M!101000 collate utf8mb4_uca1400_nopad_as_ci */'
+export const COLLATE =
+  '/*!80000 collate utf8mb4_0900_as_ci */ /*M!101000 collate utf8mb4_uca1400_nopad_as_ci */'
 
 function typeOf(column: SpecifiedColumn, found?: Column): string {
   const { kind, length = 0 } = column
@@ -75,8 +76,6 @@ export const mysqlAdoption: Adoption = {
   narrowsNames: true,
   // 0000-00-00, and a day or month 0.
   impossibleMoment: (column) => `cast(${column} as char) regexp '^0000|-00'`,
-  // Neither changes anything, and both need the rights and a server that can be written to.
-  requireRights: 'alter table users; create table if not exists users (userid binary(16))',
   addColumn: (column) => alter(column.table, `add column ${redefinition(column)}`),
   redefine: (column, found) => alter(column.table, `modify ${redefinition(column, found)}`),
   addUniqueIndex: (column, found) =>

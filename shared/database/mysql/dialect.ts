@@ -1,6 +1,7 @@
 import type { Dialect, LoginSql } from '../database.ts'
 import { mysqlAdoption } from './adoption.ts'
 import { mysqlErrors } from './errors.ts'
+import { findMissingRights } from './requirements.ts'
 
 const mysqlLogins: LoginSql = {
   // The server writes no password of this statement to its logs.
@@ -16,6 +17,7 @@ export const mysql: Dialect = {
   name: 'mysql',
   protocols: ['mysql', 'mariadb'],
   adoption: mysqlAdoption,
+  findMissingRights,
   errors: mysqlErrors,
   logins: mysqlLogins,
   toUuidValue: (uuid) => Buffer.from(uuid.replaceAll('-', ''), 'hex'),

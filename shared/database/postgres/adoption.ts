@@ -62,10 +62,6 @@ export const postgresAdoption: Adoption = {
   uniqueKey: folded,
   fold: folded,
   narrowsNames: false,
-  // Only the owner of a table may reset an option, also one that nobody has set.
-  requireRights: `create table latchkey_rights (); drop table latchkey_rights;
-    alter table if exists users reset (user_catalog_table);
-    alter table if exists users_property reset (user_catalog_table);`,
   addColumn: (column) =>
     alter(
       column.table,

@@ -2,12 +2,15 @@ import type { Dialect } from '../database.ts'
 import { postgresAdoption } from './adoption.ts'
 import { postgresErrors } from './errors.ts'
 import { postgresLogins } from './logins.ts'
+import { findMissingRights, findTextFault } from './requirements.ts'
 
 /** PostgreSQL, by pg-promise. */
 export const postgres: Dialect = {
   name: 'postgres',
   protocols: ['postgres', 'postgresql'],
   adoption: postgresAdoption,
+  findTextFault,
+  findMissingRights,
   errors: postgresErrors,
   logins: postgresLogins,
   toUuidValue: (uuid) => uuid,

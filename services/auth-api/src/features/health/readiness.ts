@@ -12,6 +12,7 @@ import {
   findPublishedPasswords,
 } from '@latchkey/shared/users/published-password.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import type { DatabaseClock } from '../../database-clock.ts'
 import { NOT_BEFORE_LEEWAY_SECONDS } from '../../tokens/verify-token.ts'
@@ -20,6 +21,7 @@ export interface AppReadinessDependencies {
   db: Database
   passwords: PasswordHasher
   queue: Pick<MailQueue, 'ping'>
+  logger: Pick<Logger, 'warn'>
   /** Called when the service must not run on this database. */
   refuse?: ((reason: Error) => void) | undefined
   failures: DependencyFailures
@@ -65,7 +67,7 @@ function describeClock(aheadMs: number): string {
  * published password. Once it has passed, it reads nothing more.
  */
 function createDatabaseCheck(config: Config, dependencies: AppReadinessDependencies) {
-  const { db, refuse } = dependencies
+  const { db, logger, refuse } = dependencies
   const migrator = createMigrator(db)
   let isAccepted = false
 
@@ -83,10 +85,14 @@ function createDatabaseCheck(config: Config, dependencies: AppReadinessDependenc
     const isMigrated = (await migrator.status()).every(({ appliedAt }) => appliedAt !== undefined)
     if (!isMigrated) return 'migrations pending'
     refuseFor(await findPublishedPasswordsFault(config, dependencies))
+    const text = await db.dialect.findTextFault?.(db)
     isAccepted = true
+    if (text) logger.warn(`${text.problem}: two accounts can share a name. ${SEE_STATUS}`)
     return 'ok'
   }
 }
+
+const SEE_STATUS = '`npm run migrate -- status` counts them and says what to do'
 
 /** Describes accounts that one login opens. */
 async function findSharedAccountsFault(migrator: Migrator): Promise<string | undefined> {
