@@ -45,15 +45,19 @@ export interface Login {
   password: string
 }
 
-/** What a login may do with one table, in the words of SQL's `grant`. */
+/** What a login may do with the rows of a table, in the words of SQL's `grant`. */
+export type Right = 'select' | 'insert' | 'update' | 'delete'
+
 export interface Grant {
   table: string
-  rights: string
+  /** All rights that it has; others are revoked. */
+  rights: readonly Right[]
 }
 
 export interface LoginSql {
   /** Creates a login that does not exist. */
   create(login: Login): string
+  /** Leaves a login with these rights, without a moment in which it has fewer. */
   grant(login: Login, grants: readonly Grant[]): string
 }
 

@@ -1,33 +1,56 @@
 import { rootReason } from '../root-reason.ts'
-import type { Database, Grant, Login, Statement } from './database.ts'
+import type { Database, Grant, Login, Right, Statement } from './database.ts'
 import { openDatabase } from './dialects.ts'
 import { type Migration, readAllMigrations } from './migration-files.ts'
 import { MIGRATION_LOCK } from './migrations.ts'
+import { ALL_RIGHTS } from './rights-sql.ts'
 
-const EVERYTHING = 'select, insert, update, delete'
-
-/** What mailer-worker finds, updates and deletes: mail to be sent, and rows that have expired. */
-const GRANTS_OF_WORKER: readonly Grant[] = [
-  { table: 'mail_outbox', rights: 'select, update, delete' },
-  { table: 'password_reset', rights: 'select (id, expires_at), delete' },
-  { table: 'email_change', rights: 'select (id, expires_at), delete' },
-  { table: 'token_revocation', rights: 'select (id, expires_at), delete' },
-  { table: 'sign_up', rights: 'select (id, expires_at), delete' },
-  { table: 'audit_event', rights: 'select (id, created_at), delete' },
-  { table: 'user_session', rights: 'select (id, expires_at), delete' },
-]
-
-/** Both services see which migrations are applied. */
-const GRANT_OF_RECORD: Grant = { table: 'latchkey_migrations', rights: 'select' }
-
-/** The addresses at which the services connect, by the setting that has them. */
-export interface ServiceUrls {
-  AUTH_API_DATABASE_URL?: string | undefined
-  MAILER_WORKER_DATABASE_URL?: string | undefined
+/** The rights that a service needs. */
+interface ServiceRights {
+  tables: Readonly<Record<string, readonly Right[]>>
+  /** On the views of rows whose time is over. */
+  expired: readonly Right[]
+  /** On the tables of extensions. */
+  others: readonly Right[]
 }
 
+const SERVICES = {
+  /** Its statements, and those of the admin commands, use every right that is named here. */
+  AUTH_API_DATABASE_URL: {
+    tables: {
+      latchkey_migrations: ['select'],
+      users: ['select', 'insert', 'update'],
+      users_property: ALL_RIGHTS,
+      password_reset: ['select', 'insert', 'update'],
+      email_change: ['select', 'insert', 'update'],
+      sign_up: ALL_RIGHTS,
+      mail_outbox: ALL_RIGHTS,
+      token_revocation: ['select', 'insert', 'update'],
+      user_session: ['select', 'insert', 'update'],
+      audit_event: ['select', 'insert'],
+      user_factor: ALL_RIGHTS,
+      recovery_code: ['select', 'insert', 'delete'],
+    },
+    expired: [],
+    others: ALL_RIGHTS,
+  },
+  MAILER_WORKER_DATABASE_URL: {
+    tables: { latchkey_migrations: ['select'], mail_outbox: ['select', 'update', 'delete'] },
+    expired: ['select', 'delete'],
+    others: [],
+  },
+} satisfies Record<string, ServiceRights>
+
+type UrlSetting = keyof typeof SERVICES
+
+/** The addresses at which the services connect, by the setting that has them. */
+export type ServiceUrls = Partial<Record<UrlSetting, string | undefined>>
+
+const rightsOn = (table: string, { tables, expired, others }: ServiceRights): readonly Right[] =>
+  tables[table] ?? (table.startsWith('expired_') ? expired : others)
+
 /**
- * Grants the login of each service the rights of its job, and creates a login that does not exist. Fails where a service
+ * Leaves the login of each service with the rights of its job, and creates a login that does not exist. Fails where a service
  * could not connect afterwards.
  */
 export async function prepareServiceLogins(
@@ -36,26 +59,38 @@ export async function prepareServiceLogins(
   urls: ServiceUrls,
   migrations = readAllMigrations(db.dialect.name),
 ): Promise<void> {
-  const tables = await findTables(db, migrations)
-  const grants = {
-    AUTH_API_DATABASE_URL: tables.map((table) => ({ table, rights: EVERYTHING })),
-    MAILER_WORKER_DATABASE_URL: GRANTS_OF_WORKER,
-  }
+  const relations = ['latchkey_migrations', ...(await findRelations(db, migrations))]
+  const given = Object.entries(urls).flatMap(([setting, url]) =>
+    url === undefined ? [] : [{ setting: setting as UrlSetting, url, login: readLogin(setting, url) }],
+  )
   // PostgreSQL refuses two grants on one table at the same time.
   await db.withLock(MIGRATION_LOCK, async () => {
-    for (const setting of ['AUTH_API_DATABASE_URL', 'MAILER_WORKER_DATABASE_URL'] as const) {
-      const url = urls[setting]
-      if (url === undefined) continue
-      await prepareLogin(db, { setting, ownerUrl, url, grants: [GRANT_OF_RECORD, ...grants[setting]] })
+    await renewViews(db, migrations)
+    for (const { setting, url, login } of given) {
+      // Services may have one login together.
+      const services = given.filter((each) => each.login.user === login.user)
+      const grants = relations.map((table) => ({
+        table,
+        rights: ALL_RIGHTS.filter((right) =>
+          services.some((each) => rightsOn(table, SERVICES[each.setting]).includes(right)),
+        ),
+      }))
+      await prepareLogin(db, { setting, ownerUrl, url, login, grants })
     }
   })
 }
 
+/** MySQL runs a view with the rights of the login that created it, which may be gone since: the present owner takes its place. */
+async function renewViews({ dialect, runScript }: Database, migrations: readonly Migration[]): Promise<void> {
+  const views = migrations.find(({ name }) => name === '0015_expired_rows')
+  if (dialect.name === 'mysql' && views) await runScript(views.upSql)
+}
+
 async function prepareLogin(
   db: Database,
-  { setting, ownerUrl, url, grants }: { setting: string; ownerUrl: string; url: string; grants: Grant[] },
+  given: { setting: string; ownerUrl: string; url: string; login: Login; grants: Grant[] },
 ): Promise<void> {
-  const login = readLogin(setting, url)
+  const { setting, ownerUrl, url, login, grants } = given
   // The owner has every right already.
   if (login.user === readLogin('DATABASE_URL', ownerUrl).user) return
   if (login.password === '')
@@ -111,12 +146,16 @@ const LIST_TABLES: Statement = {
   },
 }
 
-/** The tables that migrations have created, and none has dropped. */
-async function findTables(db: Database, migrations: readonly Migration[]): Promise<string[]> {
+/** The tables, and the views of expired rows, that migrations have created, and none has dropped. */
+async function findRelations(db: Database, migrations: readonly Migration[]): Promise<string[]> {
   const rows = await db.query<{ name: string }>(LIST_TABLES)
   const existing = new Set(rows.map(({ name }) => name.toLowerCase()))
   return migrations
-    .flatMap(({ upSql }) => [...upSql.matchAll(/^\s*create table (?:if not exists )?["`]?(\w+)["`]?/gim)])
-    .map(([, table = '']) => table)
-    .filter((table) => existing.has(table.toLowerCase()))
+    .flatMap(({ upSql }) => [...upSql.matchAll(CREATES)])
+    .map(([, name = '']) => name)
+    .filter((name) => existing.has(name.toLowerCase()))
 }
+
+/** The name follows, in quotes or without. */
+const CREATES =
+  /^\s*create (?:table (?:if not exists )?|(?:or replace )?(?:sql security definer )?view (?=["`]?expired_))["`]?(\w+)["`]?/gim

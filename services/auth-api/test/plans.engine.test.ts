@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto'
+import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
 import type { Statement } from '@latchkey/shared/database/database.ts'
 import { insertRows } from '@latchkey/shared/database/insert-rows.ts'
 import {
   createOutboxRepository,
   type OutboxRepository,
 } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
+import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPurge } from '../../mailer-worker/src/purge-expired.ts'
 import { createTestDatabase } from '../../test/support/test-database.ts'
 import { answer, challengeOf, enrolUser, factorSettings } from './support/factors.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
@@ -63,6 +66,7 @@ afterAll(async () => {
 
 it('reads no table as a whole for a request', async () => {
   await useEverything()
+  await deleteExpired()
   const last = new Map(database.sent.map((each) => [each.statement.name, each]))
   const plans = [...last.values()].filter(({ statement }) => isOfRequest(textOf(statement)))
   expect(plans.length, 'statements that were sent').toBeGreaterThan(25)
@@ -109,7 +113,7 @@ const analyze = (table: string): Promise<void> =>
   )
 
 const TABLES =
-  /\b(users|users_property|password_reset|email_change|token_revocation|sign_up|audit_event|user_session|user_factor|recovery_code)\b/
+  /\b(?:expired_)?(users|users_property|password_reset|email_change|token_revocation|sign_up|audit_event|user_session|user_factor|recovery_code)\b/
 const isOfRequest = (text: string): boolean => TABLES.test(text) && !text.startsWith('insert into users ')
 const textOf = ({ text }: Statement): string =>
   typeof text === 'string' ? text : text[database.db.dialect.name]
@@ -137,6 +141,17 @@ async function useEverything(): Promise<void> {
   await signUp('fresh@example.com')
   await useSecondFactor()
   await request('GET', '/health/ready')
+}
+
+/** What mailer-worker does every ten minutes, and what its metrics read. */
+async function deleteExpired(): Promise<void> {
+  const registry = new Registry()
+  const purge = createPurge({ db: database.db, registry, auditDays: 90, clock: Date.now })
+  const event = { name: 'login.refused', at: new Date(Date.now() - 91 * 86_400_000) } as const
+  await createAuditRepository(database.db).insert([event])
+  expect(await registry.metrics()).toMatch(/overdue_seconds{table="audit_event"} 86/)
+  await purge(new AbortController().signal)
+  expect(database.names()).toContain('audit_event-purge')
 }
 
 async function useSecondFactor(): Promise<void> {

@@ -1,12 +1,17 @@
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Database, SqlValue } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
+import { insertRows } from '@latchkey/shared/database/insert-rows.ts'
+import { readMigrations } from '@latchkey/shared/database/migration-files.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { prepareServiceLogins } from '@latchkey/shared/database/service-logins.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { aMailJob } from '@latchkey/shared/mail-queue/test/a-mail-job.ts'
+import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { Registry } from 'prom-client'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createPurge } from '../../mailer-worker/src/purge-expired.ts'
 import { isPostgres } from '../../test/support/engine.ts'
 import {
@@ -14,11 +19,14 @@ import {
   createEmptyDatabase,
   createTestDatabase,
   serviceUrl,
+  type TestDatabase,
 } from '../../test/support/test-database.ts'
 import { aUser, startApp } from './support/start-app.ts'
 
 const run = (db: Database, text: string, values: SqlValue[] = []) =>
   db.query({ name: `test-${text.slice(0, 50)}`, text }, values)
+
+const ROOT = join(import.meta.dirname, '../../..')
 
 async function open(url: string): Promise<Database> {
   const db = await openDatabase(url, { poolSize: 1 })
@@ -49,36 +57,105 @@ const OF_SERVER = isPostgres()
     ]
   : ['select * from mysql.user', "select 1 into outfile '/tmp/taken'", 'create user mine']
 
-it.each([
-  {
-    service: 'mailer-worker' as const,
-    statements: [
-      'select password from users',
-      'select email from users',
-      "update users set role = 'admin'",
-      'select value from users_property',
-      'select code_hash from password_reset',
-      'update password_reset set attempts = 0',
-      'select password_hash from sign_up',
-      'select agent from user_session',
-      'select data from user_factor',
-      'delete from recovery_code',
-      "insert into token_revocation (id, revoked_from, expires_at) values ('a', current_timestamp, current_timestamp)",
-      'select address from audit_event',
-      ...OF_OWNER,
-      ...OF_SERVER,
-    ],
+it.each(['mailer-worker', 'auth-api'] as const)(
+  'what has taken over %s cannot change tables, logins or the server',
+  async (service) => {
+    await using app = await startApp()
+    await aUser(app)
+    const db = await open(serviceUrl(app.database, service))
+    for (const sql of [...OF_OWNER, ...OF_SERVER])
+      await expect(run(db, sql), sql).rejects.toThrow(/denied|must be owner/i)
   },
-  {
-    service: 'auth-api' as const,
-    statements: ['alter table users add column mine integer', ...OF_OWNER, ...OF_SERVER],
-  },
-])('what has taken over $service cannot run what its job does not need', async ({ service, statements }) => {
-  await using app = await startApp()
-  await aUser(app)
-  const db = await open(serviceUrl(app.database, service))
-  for (const sql of statements) await expect(run(db, sql), sql).rejects.toThrow(/denied|must be owner/i)
+)
+
+describe('on each table, each right that is not needed is refused', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await createTestDatabase()
+  })
+  afterAll(() => database[Symbol.asyncDispose]())
+
+  it('to auth-api, whose login also runs the admin commands', async () => {
+    const relations = await listRelations(database.db)
+    const needed = relations.filter(({ name }) => !/^(latchkey|expired)_/.test(name)).flatMap(findUses)
+    expect(needed.length).toBeGreaterThan(30)
+    const allowed = await listAllowed(await open(serviceUrl(database, 'auth-api')), relations)
+    expect(allowed).toEqual(['select latchkey_migrations', ...needed].toSorted())
+  })
+
+  it('to mailer-worker', async () => {
+    const relations = await listRelations(database.db)
+    const views = relations.map(({ name }) => name).filter((name) => name.startsWith('expired_'))
+    expect(views).toHaveLength(6)
+    const needed = [
+      'select latchkey_migrations',
+      ...['select', 'update', 'delete'].map((right) => `${right} mail_outbox`),
+      ...views.flatMap((view) => [`select ${view}`, `delete ${view}`]),
+    ]
+    const allowed = await listAllowed(await open(serviceUrl(database, 'mailer-worker')), relations)
+    expect(allowed).toEqual(needed.toSorted())
+  })
 })
+
+interface Relation {
+  name: string
+  /** A column into which a statement may insert. */
+  column: string
+}
+
+/** Tables and views; a cluster has one more, for the lock of its owner. */
+const listRelations = async (db: Database): Promise<Relation[]> => {
+  const rows = await run(
+    db,
+    `select table_name as name, max(column_name) as "column" from information_schema.columns
+      where table_schema = ${isPostgres() ? 'current_schema()' : 'database()'} and column_name <> 'id'
+        and table_name <> 'latchkey_lock' group by table_name`,
+  )
+  return rows as Relation[]
+}
+
+/** Each right as a statement that needs no other one, and changes nothing. */
+const PROBES: readonly [right: string, sql: (relation: Relation) => string][] = [
+  ['select', ({ name }) => `select count(*) from ${name}`],
+  ['insert', ({ name, column }) => `insert into ${name} (${column}) select null where 1 = 0`],
+  ['update', ({ name, column }) => `update ${name} set ${column} = null where 1 = 0`],
+  ['delete', ({ name }) => `delete from ${name} where 1 = 0`],
+]
+
+/** What a login may do, such as `select users`. */
+async function listAllowed(db: Database, relations: readonly Relation[]): Promise<string[]> {
+  const allowed: string[] = []
+  for (const relation of relations)
+    for (const [right, sql] of PROBES) {
+      // What is refused for another reason is allowed.
+      const failure: unknown = await run(db, sql(relation)).catch((error) => error)
+      if (!/denied/.test(rootReason(failure))) allowed.push(`${right} ${relation.name}`)
+    }
+  return allowed.toSorted()
+}
+
+/** The SQL of auth-api and of the admin commands. */
+const SOURCE = ['shared', 'services/auth-api/src', 'admin']
+  .flatMap((folder) =>
+    globSync('**/*.ts', {
+      cwd: join(ROOT, folder),
+      exclude: (name) => /^(test|node_modules)$|\.test\.ts$/.test(name),
+    }).map((file) => readFileSync(join(ROOT, folder, file), 'utf8')),
+  )
+  .join('\n')
+
+/** The rights on a table that a statement of the source uses. */
+function findUses({ name }: Relation): string[] {
+  const uses: Record<string, string> = {
+    select: `(from|join) ${name}\\b`,
+    insert: `insert into ${name}\\b|insertRows\\(\\w+, '${name}'`,
+    update: `update ${name}\\b|insert into ${name}\\b[^\`]*(do update|on duplicate key update)`,
+    delete: `delete from ${name}\\b`,
+  }
+  return Object.keys(uses)
+    .filter((right) => new RegExp(uses[right] ?? '').test(SOURCE))
+    .map((right) => `${right} ${name}`)
+}
 
 it('mailer-worker does its work with its own rights', async () => {
   await using database = await createTestDatabase()
@@ -95,11 +172,84 @@ it('mailer-worker does its work with its own rights', async () => {
   expect(await outbox.markDispatched([id], now)).toBe(1)
   expect(await outbox.has(id)).toBe(true)
   expect(await outbox.remove(id)).toBe(true)
-  const values = "'a', current_timestamp, '2020-01-01'"
-  await run(database.db, `insert into token_revocation (id, revoked_from, expires_at) values (${values})`)
-  const purge = createPurge({ db, registry: new Registry(), auditDays: 1, clock: Date.now })
-  await purge(new AbortController().signal)
-  expect(await countRows(database.db, 'token_revocation')).toBe(0)
+})
+
+describe('mailer-worker deletes rows whose time is over, and no other', () => {
+  const HOUR_MS = 3_600_000
+  const TABLES = [
+    'password_reset',
+    'email_change',
+    'sign_up',
+    'user_session',
+    'token_revocation',
+    'audit_event',
+  ]
+  /** For each table one row whose time has just come, one whose has not, and one in between, if there is a difference. */
+  async function addRows({ db }: TestDatabase): Promise<void> {
+    const now = Date.now()
+    const times = (overMs: number) =>
+      [now - overMs - HOUR_MS, now - overMs + HOUR_MS / 2].map((at) => new Date(at))
+    const hash = () => randomBytes(32).toString('hex')
+    const uuid = () => db.toUuidValue(randomUUID())
+    const insert = (table: string, row: Record<string, SqlValue>) =>
+      insertRows(db, table, Object.keys(row), [Object.values(row)])
+    for (const at of times(0)) {
+      const code = { code_hash: hash(), expires_at: at }
+      const who = { email: 'ada@example.com' }
+      await insert('password_reset', { id: uuid(), ...who, ...code, token_hash: hash() })
+      await insert('email_change', { id: uuid(), ...who, ...code, userid: uuid() })
+      const signUp = {
+        email_key: who.email,
+        username: 'ada',
+        language: 'en',
+        password_hash: 'x',
+        token_hash: hash(),
+      }
+      await insert('sign_up', { id: uuid(), ...who, ...code, ...signUp })
+      const dates = { created_at: at, refreshed_at: at, expires_at: at }
+      const session = { id: hash(), userid: uuid(), jti: 'x', valid_from: 0, address: '192.0.2.1', agent: '' }
+      await insert('user_session', { ...session, ...dates })
+    }
+    for (const at of times(HOUR_MS))
+      await insert('token_revocation', { id: hash(), revoked_from: at, expires_at: at })
+    for (const at of times(24 * HOUR_MS))
+      await insert('audit_event', { name: 'login.refused', created_at: at })
+  }
+  const countAll = async ({ db }: TestDatabase) =>
+    Object.fromEntries(await Promise.all(TABLES.map(async (table) => [table, await countRows(db, table)])))
+  const one = Object.fromEntries(TABLES.map((table) => [table, 1]))
+
+  it('by its purge, whatever its own clock says', async () => {
+    await using database = await createTestDatabase()
+    await addRows(database)
+    const db = await open(serviceUrl(database, 'mailer-worker'))
+    const clock = () => Date.now() + 10 * 365 * 24 * HOUR_MS
+    const purge = createPurge({ db, registry: new Registry(), auditDays: 1, clock })
+    await purge(new AbortController().signal)
+    expect(await countAll(database)).toEqual(one)
+  })
+
+  it('by any statement, whatever its session says', async () => {
+    await using database = await createTestDatabase()
+    await addRows(database)
+    const url = serviceUrl(database, 'mailer-worker')
+    const shifts = isPostgres()
+      ? ["TimeZone = 'UTC-14'", "TimeZone = 'UTC+14'", "DateStyle = 'German'"]
+      : [
+          "time_zone = '+13:00'",
+          "time_zone = '-12:00'",
+          'timestamp = unix_timestamp() + 36000',
+          "sql_mode = 'ANSI'",
+        ]
+    const db = await open(url)
+    for (const shift of shifts)
+      for (const table of TABLES) {
+        const settle = `set ${isPostgres() ? 'local ' : ''}${shift}`
+        const script = `begin; ${settle}; delete from expired_${table}; commit`
+        await db.runScript(script)
+      }
+    expect(await countAll(database)).toEqual(one)
+  })
 })
 
 describe('the logins of the services', () => {
@@ -138,6 +288,65 @@ describe('the logins of the services', () => {
       'MAILER_WORKER_DATABASE_URL has no password',
     )
   })
+
+  it('lose what an earlier version has granted and none of their statements needs', async () => {
+    await using database = await createTestDatabase()
+    const { user, url } = loginOn(database.url)
+    const urls = { MAILER_WORKER_DATABASE_URL: url }
+    await prepareServiceLogins(database.db, database.url, urls)
+    await database.db.runScript(
+      `grant select (id, expires_at), delete on token_revocation to ${user};
+      grant select, insert, update, delete on audit_event to ${user};`,
+    )
+    await prepareServiceLogins(database.db, database.url, urls)
+    const relations = await listRelations(database.db)
+    const db = await open(url)
+    const ofTables = relations.filter(({ name }) => /^(token_revocation|audit_event)$/.test(name))
+    expect(await listAllowed(db, ofTables)).toEqual([])
+    await expect(run(db, 'select id from token_revocation')).rejects.toThrow(/denied/)
+  })
+
+  it('have the rights of both services where these share one', async () => {
+    await using database = await createTestDatabase()
+    const { url } = loginOn(database.url)
+    const urls = { AUTH_API_DATABASE_URL: url, MAILER_WORKER_DATABASE_URL: url }
+    await prepareServiceLogins(database.db, database.url, urls)
+    const db = await open(url)
+    await run(db, 'select count(*) from users')
+    await run(db, 'delete from expired_sign_up')
+  })
+
+  it('have every right on the tables of extensions in auth-api, and none in mailer-worker', async () => {
+    await using database = await createTestDatabase()
+    const [ofApi, ofWorker] = [loginOn(database.url), loginOn(database.url)]
+    await database.db.runScript('create table notes (id integer, note varchar(10))')
+    const notes = { name: 'notes/0001', upSql: 'create table notes (id integer)', downSql: '', checksum: '' }
+    const urls = { AUTH_API_DATABASE_URL: ofApi.url, MAILER_WORKER_DATABASE_URL: ofWorker.url }
+    await prepareServiceLogins(database.db, database.url, urls, [notes])
+    const relations = [{ name: 'notes', column: 'note' }]
+    const all = ['delete', 'insert', 'select', 'update'].map((right) => `${right} notes`)
+    expect(await listAllowed(await open(ofApi.url), relations)).toEqual(all)
+    expect(await listAllowed(await open(ofWorker.url), relations)).toEqual([])
+  })
+
+  it.skipIf(isPostgres())(
+    'delete expired rows also after the owner of the tables has got another name',
+    async () => {
+      await using database = await createTestDatabase()
+      const former = loginOn(database.url, 'secret')
+      const name = new URL(database.url).pathname.slice(1)
+      await database.db.runScript(
+        `create user ${former.user} identified by 'secret'; grant all on ${name}.* to ${former.user};`,
+      )
+      const views = readMigrations('mysql').find(({ name }) => name === '0015_expired_rows')
+      await (await open(former.url)).runScript(views?.upSql ?? '')
+      await database.db.runScript(`drop user ${former.user}`)
+      const db = await open(serviceUrl(database, 'mailer-worker'))
+      await expect(run(db, 'delete from expired_sign_up')).rejects.toThrow()
+      await prepareServiceLogins(database.db, database.url, {})
+      await run(db, 'delete from expired_sign_up')
+    },
+  )
 
   it('have no rights on a table that a migration has dropped', async () => {
     await using database = await createTestDatabase()

@@ -34,13 +34,13 @@ export function createPurge({ registry, auditDays, ...dependencies }: PurgeDepen
     registers: [registry],
   })
   const tables = [
-    createExpiringTable(dependencies, 'password_reset', 'expires_at', KEEP_REQUESTS_MS),
-    createExpiringTable(dependencies, 'email_change', 'expires_at', KEEP_REQUESTS_MS),
-    createExpiringTable(dependencies, 'token_revocation', 'expires_at', REVOCATION_LEEWAY_MS),
+    createExpiringTable(dependencies, 'password_reset', KEEP_REQUESTS_MS),
+    createExpiringTable(dependencies, 'email_change', KEEP_REQUESTS_MS),
+    createExpiringTable(dependencies, 'token_revocation', REVOCATION_LEEWAY_MS),
     // A sign-up contains the hash of a password: it is not kept.
-    createExpiringTable(dependencies, 'sign_up', 'expires_at', CLOCK_LEEWAY_MS),
-    createExpiringTable(dependencies, 'user_session', 'expires_at', CLOCK_LEEWAY_MS),
-    createExpiringTable(dependencies, 'audit_event', 'created_at', auditDays * DAY_MS),
+    createExpiringTable(dependencies, 'sign_up', CLOCK_LEEWAY_MS),
+    createExpiringTable(dependencies, 'user_session', CLOCK_LEEWAY_MS),
+    createExpiringTable(dependencies, 'audit_event', auditDays * DAY_MS),
   ]
   registerOverdue(registry, tables)
 
@@ -69,39 +69,46 @@ interface DueRow {
 
 type ExpiringTable = ReturnType<typeof createExpiringTable>
 
-/** A table whose rows are due when `column` is older than `keepMs`. */
+/**
+ * A table whose rows are due `keepMs` after the moment that its view `expired_…` has. The view shows only rows that may be
+ * deleted, by the clock of the database.
+ */
 function createExpiringTable(
   { db, clock }: Pick<PurgeDependencies, 'db' | 'clock'>,
   table: string,
-  column: string,
   keepMs: number,
 ) {
+  const view = `expired_${table}`
+  const dueBefore = () => new Date(clock() - keepMs)
   const find = {
     name: `${table}-due`,
-    text: `select id, ${column} as at from ${table}
-      where ${column} >= $1 and ${column} < $2 order by ${column} limit ${BATCH_SIZE}`,
+    text: `select id, moment as at from ${view}
+      where moment >= $1 and moment < $2 order by moment limit ${BATCH_SIZE}`,
   }
   const deleteAll: Statement = {
     name: `${table}-purge`,
     text: {
-      postgres: `delete from ${table} where id = any($1)`,
-      mysql: `delete from ${table} where id in ($1)`,
+      postgres: `delete from ${view} where id = any($1)`,
+      mysql: `delete from ${view} where id in ($1)`,
     },
   }
-  const findOldest = { name: `${table}-oldest`, text: `select min(${column}) as oldest from ${table}` }
+  const findOldest = {
+    name: `${table}-oldest`,
+    text: `select moment as oldest from ${view} where moment < $1 order by moment limit 1`,
+  }
   return {
     table,
     /**
      * A batch of rows, oldest first. `from` passes over those that this run has deleted: the index keeps them for as long as
      * any transaction is open, such as that of a backup, and each batch would read them all.
      */
-    findDue: (from: Date): Promise<DueRow[]> => db.query<DueRow>(find, [from, new Date(clock() - keepMs)]),
+    findDue: (from: Date): Promise<DueRow[]> => db.query<DueRow>(find, [from, dueBefore()]),
     /** Returns how many rows were left to delete: another worker may have been first. */
     remove: (ids: readonly SqlValue[]): Promise<number> => db.execute(deleteAll, [ids]),
     /** For how long the oldest row has been due, in seconds; 0 when none is. */
     async readOverdue(): Promise<number> {
-      const [row] = await db.query<{ oldest: Date | null }>(findOldest)
-      return row?.oldest ? Math.max(0, clock() - row.oldest.getTime() - keepMs) / 1000 : 0
+      const [row] = await db.query<{ oldest: Date }>(findOldest, [dueBefore()])
+      return row ? Math.max(0, clock() - row.oldest.getTime() - keepMs) / 1000 : 0
     },
   }
 }

@@ -33,17 +33,25 @@ export async function prepareGiven(db: Database): Promise<void> {
 /** Drops all tables, and the functions of tests and migrations. */
 export async function dropEverything(db: Database): Promise<void> {
   const tables = await listTables(db)
-  if (db.dialect.name === 'mysql')
+  if (db.dialect.name === 'mysql') {
+    const views = await db.query<{ name: string }>(VIEWS)
     return db.runScript(
       `set foreign_key_checks = 0; ${tables.map((name) => `drop table \`${name}\`;`).join(' ')}
+       ${views.map(({ name }) => `drop view \`${name}\`;`).join(' ')}
        drop procedure if exists fail`,
     )
+  }
   const drops = [
     ...tables.map((name) => `drop table "${name}" cascade`),
     ...(await listFunctions(db)).map((name) => `drop function "${name}" cascade`),
   ]
   if (drops.length > 0) await db.runScript(drops.join(';'))
   await db.query(END_CONNECTIONS).catch(() => undefined)
+}
+
+const VIEWS: Statement = {
+  name: 'given-views',
+  text: 'select table_name as name from information_schema.views where table_schema = database()',
 }
 
 /** A pooler's connections remember statements of the dropped tables: "cached plan must not change result type". */
@@ -67,9 +75,9 @@ const TABLES: Statement = {
   name: 'given-tables',
   text: {
     postgres: `select table_name as name from information_schema.tables
-      where table_schema = current_schema() order by name`,
+      where table_schema = current_schema() and table_type = 'BASE TABLE' order by name`,
     mysql: `select table_name as name from information_schema.tables
-      where table_schema = database() order by name`,
+      where table_schema = database() and table_type = 'BASE TABLE' order by name`,
   },
 }
 

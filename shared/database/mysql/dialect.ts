@@ -1,4 +1,5 @@
 import type { Dialect, LoginSql } from '../database.ts'
+import { grantStatements, revokeStatements } from '../rights-sql.ts'
 import { mysqlAdoption } from './adoption.ts'
 import { mysqlErrors } from './errors.ts'
 import { findMissingRights } from './requirements.ts'
@@ -8,8 +9,12 @@ const mysqlLogins: LoginSql = {
   // Doubled, a quote ends the text in no mode of SQL; `\'` would with NO_BACKSLASH_ESCAPES.
   create: ({ user, password }) =>
     `create user if not exists ${user} identified by '${password.replaceAll(/['\\]/g, '$&$&')}'`,
+  // To revoke what was never granted is an error, which MySQL lets a clause pass over, and MariaDB a handler of a block.
   grant: ({ user }, grants) =>
-    grants.map(({ table, rights }) => `grant ${rights} on ${table} to ${user};`).join('\n'),
+    `${grantStatements(user, grants)}
+    /*M!100301 begin not atomic declare continue handler for 1141, 1147 begin end; */
+    ${revokeStatements(user, grants, 'revoke /*!80030 if exists */')}
+    /*M!100301 end */`,
 }
 
 /** MySQL and MariaDB, by mysql2. */

@@ -1,5 +1,6 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import type { LoginSql } from '../database.ts'
+import { grantStatements, revokeStatements } from '../rights-sql.ts'
 
 export const postgresLogins: LoginSql = {
   create: ({ user, password }) => `do $$
@@ -22,7 +23,8 @@ export const postgresLogins: LoginSql = {
       end if;
     end
   $$;
-  ${grants.map(({ table, rights }) => `grant ${rights} on ${table} to ${user};`).join('\n')}`,
+  ${revokeStatements(user, grants)}
+  ${grantStatements(user, grants)}`,
 }
 
 const ITERATIONS = 4_096
