@@ -48,9 +48,18 @@ export async function chooseServerAccount(
       refusal ??= error
     }
   }
+  const reason = errorMessage(refusal)
+  if (reason.includes('ENOENT'))
+    throw new Error(
+      'PostgreSQL does not run as root, and setpriv, which changes the user, is missing: install util-linux, or start as a normal user',
+    )
+  if (reason.includes('Operation not permitted'))
+    throw new Error(
+      `PostgreSQL does not run as root, and this process may not change its user (${reason}): start as a normal user, or set DATABASE_URL`,
+    )
   throw new Error(
     `PostgreSQL does not run as root, and uid ${ids.uid} cannot reach ${dataDir} (DATA_DIR) or ${postgres}: ` +
-      `${errorMessage(refusal)}. Set DATA_DIR to a folder, and use a checkout, that other users may enter, or start as a normal user.`,
+      `${reason}. Set DATA_DIR to a folder, and use a checkout, that other users may enter, or start as a normal user.`,
   )
 }
 
