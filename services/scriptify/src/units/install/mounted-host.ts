@@ -82,7 +82,7 @@ function findOwn(path: string, root: string): string {
 }
 
 function findProgram(runtime: 'php' | 'node', { root, home, program }: MountedHost): string {
-  const own = runtime === 'node' ? [join(home, 'node_modules/node/bin/node')] : []
+  const own = runtime === 'node' ? [join(home, 'node_modules/.bin/node')] : []
   const candidates =
     program === undefined ? [...FOLDERS.map((folder) => join(folder, runtime)), ...own] : [program]
   const found = candidates.find((path) => resolveBelow(root, path) !== undefined)
