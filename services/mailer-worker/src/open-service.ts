@@ -1,3 +1,4 @@
+import { domainToASCII } from 'node:url'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { announceReady } from '@latchkey/shared/lifecycle/announce-ready.ts'
 import { listen } from '@latchkey/shared/lifecycle/listen.ts'
@@ -5,6 +6,7 @@ import { openContext } from '@latchkey/shared/lifecycle/open-context.ts'
 import type { Lifecycle } from '@latchkey/shared/lifecycle/run-service.ts'
 import { warnOfClearText } from '@latchkey/shared/lifecycle/warn-of-clear-text.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { findSenderDomain } from '@latchkey/shared/settings/addresses.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { parseBoth } from '@latchkey/shared/settings/settings-error.ts'
 import { traceDatabase } from '@latchkey/shared/telemetry/trace-database.ts'
@@ -51,7 +53,7 @@ export async function openService(
     (queue) => queue.close(),
   )
   const sender = await lifecycle.open(
-    () => createSender(config.mail.url, { concurrency: config.queue.concurrency, ...dkimOf(config) }),
+    () => createSender(config.mail.url, senderOptionsOf(config)),
     (sender) => sender.close(),
   )
 
@@ -69,10 +71,14 @@ export async function openService(
   })
 }
 
-/** The settings of the signature are given together or not at all. */
-function dkimOf({ mail }: Config): Pick<SenderOptions, 'dkim'> {
+function senderOptionsOf({ mail, queue }: Config): SenderOptions {
   const { domainName, keySelector, privateKey } = mail.dkim
-  return domainName && keySelector && privateKey ? { dkim: { domainName, keySelector, privateKey } } : {}
+  return {
+    concurrency: queue.concurrency,
+    name: domainToASCII(findSenderDomain(mail.from) ?? ''),
+    // The settings of the signature are given together or not at all.
+    ...(domainName && keySelector && privateKey ? { dkim: { domainName, keySelector, privateKey } } : {}),
+  }
 }
 
 async function readSettings(environment: Environment) {

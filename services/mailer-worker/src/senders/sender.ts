@@ -12,7 +12,7 @@ export interface Mail {
 }
 
 export interface Sender {
-  /** Resolves once the mail is accepted; throws `PermanentFailure`, or any other error to be retried. */
+  /** Resolves once the mail is accepted; throws `PermanentFailure`, or `SenderFailure` or any other error to be retried. */
   send(mail: Mail): Promise<void>
   /** Rejects while mail cannot be sent; for the readiness check. */
   verify(): Promise<void>
@@ -23,6 +23,8 @@ export interface SenderOptions {
   /** Mails sent at a time. */
   concurrency: number
   dkim?: { domainName: string; keySelector: string; privateKey: string }
+  /** The domain of MAIL_FROM, as which the sender greets a mail server. */
+  name?: string
 }
 
 /** Creates a sender from MAIL_URL. */
@@ -38,6 +40,9 @@ export class PermanentFailure extends Error {
     this.name = 'PermanentFailure'
   }
 }
+
+/** A failure that says nothing about this mail: every mail would fail. The mail is retried, and the worker is degraded. */
+export class SenderFailure extends Error {}
 
 /** Converts a mail to Nodemailer's message. */
 export function toMessage({ to, ...mail }: Mail): SendMailOptions {

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import PostalMime from 'postal-mime'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { describe, expect, it } from 'vitest'
 import { createFileSender } from './file.ts'
-import { PermanentFailure } from './sender.ts'
+import { PermanentFailure, SenderFailure } from './sender.ts'
 import { createSmtpSender } from './smtp.ts'
 
 const mail = {
@@ -52,12 +52,6 @@ async function withServer(
   }
 }
 
-const refusing = (stage: 'onMailFrom' | 'onRcptTo', responseCode: number): SMTPServerOptions => ({
-  authOptional: true,
-  [stage]: (_address: unknown, _session: unknown, callback: (error: Error) => void) =>
-    callback(Object.assign(new Error('refused'), { responseCode })),
-})
-
 describe('file:', () => {
   it('writes one whole message a mail, and a repeat over its own', async () => {
     const folder = join(await mkdtemp(join(tmpdir(), 'mail-')), 'out')
@@ -72,6 +66,35 @@ describe('file:', () => {
       to: [{ address: mail.to }],
     })
     expect(parsed.text?.trim()).toBe('012345')
+  })
+
+  it.each([
+    { why: 'the folder cannot be created', folder: () => '/dev/full/mails', says: /ENOTDIR|EEXIST/ },
+    {
+      why: 'the name is taken by a folder',
+      async folder() {
+        const folder = await mkdtemp(join(tmpdir(), 'mail-'))
+        await mkdir(join(folder, 'job-1.eml'))
+        await mkdir(join(folder, '.probe'))
+        return folder
+      },
+      says: /EISDIR/,
+    },
+  ])('leaves nothing behind and says so where $why', async ({ folder, says }) => {
+    const path = await folder()
+    const sender = createFileSender(pathToFileURL(path).href, { concurrency: 1 })
+    for (const work of [() => sender.send(mail), () => sender.verify()]) {
+      const failure = await work().catch((error: unknown) => error)
+      expect(failure).toBeInstanceOf(SenderFailure)
+      expect(String(failure)).toMatch(says)
+    }
+    expect((await readdir(path).catch(() => [])).filter((name) => name.endsWith('.tmp'))).toEqual([])
+  })
+
+  it('leaves nothing behind when it is checked', async () => {
+    const folder = join(await mkdtemp(join(tmpdir(), 'mail-')), 'out')
+    await createFileSender(pathToFileURL(folder).href, { concurrency: 1 }).verify()
+    expect(await readdir(folder)).toEqual([])
   })
 })
 
@@ -115,33 +138,52 @@ describe('smtp:', () => {
   })
 
   it.each([
-    { stage: 'onMailFrom', code: 550, isPermanent: true },
-    { stage: 'onRcptTo', code: 550, isPermanent: true },
-    { stage: 'onRcptTo', code: 450, isPermanent: false },
-    { stage: 'onMailFrom', code: 421, isPermanent: false },
-  ] as const)('takes $code at $stage as permanent: $isPermanent', async ({ stage, code, isPermanent }) => {
-    await withServer({ ...refusing(stage, code), disabledCommands: ['STARTTLS', 'AUTH'] }, async (port) => {
-      const sender = createSmtpSender(`smtp://127.0.0.1:${port}`, { concurrency: 1 })
-      const error = await sender.send(mail).catch((reason: unknown) => reason)
-      expect(error).toBeInstanceOf(Error)
-      expect(error instanceof PermanentFailure).toBe(isPermanent)
+    { how: 'by default', query: '', name: 'example.com' },
+    { how: 'as `name` says', query: '?name=mail.example.org', name: 'mail.example.org' },
+  ])('greets with the name of the sender $how', async ({ query, name }) => {
+    const names: string[] = []
+    const options: SMTPServerOptions = {
+      disabledCommands: ['STARTTLS', 'AUTH'],
+      onMailFrom(_address, { hostNameAppearsAs }, callback) {
+        names.push(hostNameAppearsAs)
+        callback()
+      },
+    }
+    await withServer(options, async (port) => {
+      const url = `smtp://127.0.0.1:${port}${query}`
+      const sender = createSmtpSender(url, { concurrency: 1, name: 'example.com' })
+      await sender.send(mail)
       await sender.close()
     })
+    expect(names).toEqual([name])
   })
 
   it.each([
     {
-      why: 'refuses the login',
-      options: { onAuth: (_a: unknown, _s: unknown, done: (e: Error) => void) => done(new Error('no')) },
+      query: '',
+      sends: /certificate.*; set NODE_EXTRA_CA_CERTS, or see docs\/how-to\/connect-a-mail-server\.md/,
     },
-  ])('tries again later when the server $why', async ({ options }) => {
-    await withServer(options as SMTPServerOptions, async (port) => {
-      const sender = createSmtpSender(`smtp://u:p@127.0.0.1:${port}?tls.rejectUnauthorized=false`, {
-        concurrency: 1,
-      })
-      await expect(sender.send(mail)).rejects.not.toThrow(PermanentFailure)
+    { query: '?ignoreTLS=true', sends: 'in clear' },
+    { query: '?tls.rejectUnauthorized=false', sends: 'encrypted' },
+  ])('with "$query" sends to a relay with a certificate of its own: $sends', async ({ query, sends }) => {
+    const sent: string[] = []
+    const options: SMTPServerOptions = {
+      authOptional: true,
+      onMailFrom(_address, { secure }, callback) {
+        sent.push(secure ? 'encrypted' : 'in clear')
+        callback()
+      },
+    }
+    await withServer(options, async (port) => {
+      const sender = createSmtpSender(`smtp://127.0.0.1:${port}${query}`, { concurrency: 1 })
+      const failures = [sender.verify(), sender.send(mail)].map((work) => work.catch(String))
+      for (const failure of await Promise.all(failures)) {
+        if (typeof sends === 'string') expect(failure).toBeUndefined()
+        else expect(failure).toMatch(sends)
+      }
       await sender.close()
     })
+    expect(sent).toEqual(typeof sends === 'string' ? [sends] : [])
   })
 
   it('does not wait for ever for a server that accepts and says nothing', async () => {
