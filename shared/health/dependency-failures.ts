@@ -22,6 +22,11 @@ export function createDependencyFailures(clock: Clock) {
       const count = (known.get(dependency)?.count ?? 0) + 1
       known.set(dependency, { count, reason: rootReason(error), at: clock() })
     },
+    /** Forgets the newest failure, but not the count: what `dependency` was asked for succeeds again. */
+    recover(dependency: string): void {
+      const failed = known.get(dependency)
+      if (failed) known.set(dependency, { ...failed, at: Number.NEGATIVE_INFINITY })
+    },
     of: (dependency: string): Failed =>
       known.get(dependency) ?? { count: 0, reason: '', at: Number.NEGATIVE_INFINITY },
   }

@@ -25,6 +25,8 @@ export interface ReadinessOptions {
   optionalTimeoutMs?: number
   /** The failures that are reported under the name of a check. */
   failures?: DependencyFailures
+  /** How long one failure degrades the process, in milliseconds. Default 10,000. */
+  failureHoldsMs?: number
 }
 
 interface Result {
@@ -42,7 +44,7 @@ const CHECK_INTERVAL_MS = 1_000
 const CHECK_TIMEOUT_MS = 4_000
 /** A probe must not fail because of a check that it can do without: the proxy of docker compose waits 3 s. */
 const OPTIONAL_CHECK_TIMEOUT_MS = 1_000
-/** How long one failed request degrades the process, so that a few in a minute are one outage in the log. */
+/** A few failed requests in a minute are one outage in the log. */
 const FAILURE_HOLDS_MS = 10_000
 
 /** Whether this process can do its work: it has started, is not stopping, and its required checks pass. */
@@ -53,6 +55,7 @@ export function createReadiness(
     optional = {},
     optionalTimeoutMs = OPTIONAL_CHECK_TIMEOUT_MS,
     failures = createDependencyFailures(clock),
+    failureHoldsMs = FAILURE_HOLDS_MS,
   }: ReadinessOptions,
 ) {
   let phase: 'starting' | 'serving' | 'draining' = 'starting'
@@ -78,7 +81,7 @@ export function createReadiness(
     if (failedBefore.delete(name)) recoveredAt[name] = clock()
     const { at, reason } = failures.of(name)
     const isFailing =
-      at > (recoveredAt[name] ?? Number.NEGATIVE_INFINITY) && isRecent(at, FAILURE_HOLDS_MS, clock)
+      at > (recoveredAt[name] ?? Number.NEGATIVE_INFINITY) && isRecent(at, failureHoldsMs, clock)
     return isFailing ? { outcome: 'failing', reason } : result
   }
 

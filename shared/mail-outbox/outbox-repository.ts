@@ -19,10 +19,12 @@ const FIND_TO_RECHECK: Statement = {
 }
 const FIND: Statement = { name: 'outbox-find', text: 'select 1 as found from mail_outbox where id = $1' }
 const REMOVE: Statement = { name: 'outbox-remove', text: 'delete from mail_outbox where id = $1' }
-// A decoy has expired before it is written: `expires_at > created_at` leaves it out.
+// A decoy has expired before it is written: `expires_at > created_at` leaves it out. The last condition leaves out what failed.
 const FIND_OLDEST: Statement = {
   name: 'outbox-oldest',
-  text: 'select created_at from mail_outbox where expires_at > created_at order by created_at limit 1',
+  text: `select created_at from mail_outbox
+    where expires_at > created_at and (dispatched_at is null or dispatched_at <> expires_at)
+    order by created_at limit 1`,
 }
 const FIND_OLDEST_UNDISPATCHED: Statement = {
   name: 'outbox-oldest-undispatched',
@@ -30,12 +32,20 @@ const FIND_OLDEST_UNDISPATCHED: Statement = {
     order by dispatched_at, created_at limit 1`,
 }
 
+// A mail may fail before its writer records that the queue has it: what has failed stays so.
 const MARK_DISPATCHED: Statement = {
   name: 'outbox-mark-dispatched',
   text: {
-    postgres: 'update mail_outbox set dispatched_at = $1 where id = any($2)',
-    mysql: 'update mail_outbox set dispatched_at = $1 where id in ($2)',
+    postgres: `update mail_outbox set dispatched_at = $1
+      where id = any($2) and (dispatched_at is null or dispatched_at <> expires_at)`,
+    mysql: `update mail_outbox set dispatched_at = $1
+      where id in ($2) and (dispatched_at is null or dispatched_at <> expires_at)`,
   },
+}
+// No search finds the row until the mail has expired, and an admin may retry the job until then.
+const MARK_FAILED: Statement = {
+  name: 'outbox-mark-failed',
+  text: 'update mail_outbox set dispatched_at = expires_at where id = $1',
 }
 const REMOVE_ALL: Statement = {
   name: 'outbox-remove-all',
@@ -59,7 +69,7 @@ export interface OutboxEntry {
   payload: string
   createdAt: Date
   expiresAt: Date
-  /** The moment at which the queue was last known to have it; undefined if it never had it. */
+  /** The moment at which the queue was last known to have it; undefined if it never had it, `expiresAt` if it failed permanently. */
   dispatchedAt: Date | undefined
 }
 
@@ -74,8 +84,8 @@ export interface DueQuery {
 export type OutboxRepository = ReturnType<typeof createOutboxRepository>
 
 /**
- * Mail that was accepted and is not settled yet: neither sent, nor expired, nor failed permanently. Given a transaction,
- * it works inside that transaction.
+ * Mail that was accepted, and is neither sent nor expired: what is not here is not sent again. Given a transaction, it works
+ * inside that transaction.
  */
 export function createOutboxRepository(db: Queryable) {
   async function findCreatedAt(statement: Statement): Promise<Date | undefined> {
@@ -111,10 +121,13 @@ export function createOutboxRepository(db: Queryable) {
     markDispatched: (ids: readonly string[], now: Date): Promise<number> =>
       db.execute(MARK_DISPATCHED, [now, ids.map(db.toUuidValue)]),
 
+    /** Records that a mail failed permanently: only an admin has it sent again. */
+    markFailed: (id: string): Promise<number> => db.execute(MARK_FAILED, [db.toUuidValue(id)]),
+
     /** Deletes the rows of several mails. */
     removeAll: (ids: readonly string[]): Promise<number> => db.execute(REMOVE_ALL, [ids.map(db.toUuidValue)]),
 
-    /** Whether the mail is still to be sent. */
+    /** Whether the mail may be sent. */
     has: async (id: string): Promise<boolean> => (await db.query(FIND, [db.toUuidValue(id)])).length > 0,
 
     /** Deletes the row of a settled mail; true for the one call that deletes it. */

@@ -7,7 +7,8 @@ const JITTER = 0.5
 
 /** Attempts with short pauses, for at least half an hour. Most codes have expired by then; a notice may live for days. */
 const FREQUENT_ATTEMPTS = 120
-const LATER_PAUSE_MS = 600_000
+/** The longest pause between two attempts. */
+export const LATER_PAUSE_MS = 600_000
 
 /** No mail reaches this number: its expiry ends it first. */
 const ATTEMPTS = 100_000

@@ -69,6 +69,30 @@ it('removes one mail, then several, and no other', async () => {
   expect(await findLeftBehind({ before: at(10) })).toEqual(ids.slice(3))
 })
 
+describe('a mail that failed', () => {
+  it('stays, for an admin who has it sent, and counts as one that waits for nothing', async () => {
+    const id = await insert(job, at(-60))
+    await outbox.markFailed(id)
+    expect(await outbox.has(id)).toBe(true)
+    expect([await findLeftBehind(), await findToRecheck()]).toEqual([[], []])
+    expect([await outbox.findOldest(), await outbox.findOldestUndispatched()]).toEqual([undefined, undefined])
+  })
+
+  it('has failed, though its writer records only then that the queue has it', async () => {
+    const [failed, other] = [await insert(job, at(0)), await insert(job, at(0))]
+    await outbox.markFailed(failed)
+    await outbox.markDispatched([failed, other], at(0.5))
+    expect(await findToRecheck()).toEqual([other])
+  })
+
+  it('is found once it has expired, to be deleted', async () => {
+    const id = await insert(job, at(0))
+    await outbox.markFailed(id)
+    const [row] = await outbox.findToRecheck({ ...ALL_DUE, before: at(600.001) })
+    expect(row).toMatchObject({ id, expiresAt: at(600), dispatchedAt: at(600) })
+  })
+})
+
 describe('what is due', () => {
   it('was written before the given moment, and was never dispatched', async () => {
     const [written, dispatched] = [await insert(job, at(0)), await insert(job, at(0))]

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
+import { createDependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { Registry } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
 import { createMailMetrics } from './mail-metrics.ts'
-import { createSendMail, type SendMailDependencies } from './send-mail.ts'
-import { PermanentFailure } from './senders/sender.ts'
+import { createSendMail, type QueuedMail, type SendMailDependencies } from './send-mail.ts'
+import { type Mail, PermanentFailure, SenderFailure } from './senders/sender.ts'
 
 const sealer = createSealer(randomBytes(32))
 const NOW = Date.parse('2026-01-01T00:00:00Z')
-const silent = { info: () => undefined, warn: () => undefined }
 
 async function aJob(changes: object = {}, counters: object = {}) {
   const mail = {
@@ -24,10 +24,13 @@ async function aJob(changes: object = {}, counters: object = {}) {
 }
 
 function aSender(changes: Partial<SendMailDependencies> = {}) {
-  const send = vi.fn(async () => undefined)
+  const send = vi.fn(async (_mail: Mail): Promise<void> => undefined)
   const metrics = createMailMetrics(new Registry())
   const settle = vi.fn(async (_id: string) => true)
+  const keepFailed = vi.fn(async (_id: string) => undefined)
   const isSettled = vi.fn(async (_id: string) => false)
+  const failures = createDependencyFailures(() => NOW)
+  const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn() }
   const sendMail = createSendMail({
     open: sealer.open,
     envelope: (to, _subject, _template, { code = '' }) => ({
@@ -40,15 +43,16 @@ function aSender(changes: Partial<SendMailDependencies> = {}) {
     context: { from: 'f@x.y', environment: 'test', brand: { product: 'Latchkey', colour: '#000000' } },
     domain: 'x.y',
     send,
-    settlement: { isSettled, settle },
+    settlement: { isSettled, settle, keepFailed },
+    failures,
     metrics,
-    logger: silent,
+    logger,
     clock: () => NOW,
     ...changes,
   })
   const count = async (name: 'sent' | 'failed' | 'expired' | 'retried' | 'repeated') =>
     (await metrics[name].get()).values[0]?.value ?? 0
-  return { send, sendMail, count, settle, isSettled, metrics }
+  return { send, sendMail, count, settle, keepFailed, isSettled, failures, logger, metrics }
 }
 
 describe('sending one mail', () => {
@@ -60,7 +64,7 @@ describe('sending one mail', () => {
     expect(counts).toMatchObject({ 30: 0, 60: 1 })
   })
 
-  it('deletes the outbox row once the mail is sent, has expired or failed permanently, and not before', async () => {
+  it('deletes the outbox row once the mail is sent or has expired, and not before; keeps that of a failed one', async () => {
     const sent = aSender()
     await sent.sendMail(await aJob())
     expect(sent.settle.mock.calls).toEqual([['job-1']])
@@ -72,46 +76,69 @@ describe('sending one mail', () => {
     expect(expired.settle).toHaveBeenCalledOnce()
     const refused = aSender({ send: () => Promise.reject(new PermanentFailure('550 no')) })
     await expect(refused.sendMail(await aJob())).rejects.toThrow(PermanentFailure)
-    expect(refused.settle).toHaveBeenCalledOnce()
+    expect(refused.keepFailed.mock.calls).toEqual([['job-1']])
+    expect(refused.settle).not.toHaveBeenCalled()
     const unavailable = aSender({ send: () => Promise.reject(new Error('unavailable')) })
     await expect(unavailable.sendMail(await aJob())).rejects.toThrow('unavailable')
     expect(unavailable.settle).not.toHaveBeenCalled()
+    expect(unavailable.keepFailed).not.toHaveBeenCalled()
   })
 
-  it('does not send again what a worker had sent and taken out before it died', async () => {
+  // Who can write to Redis has every field of a job in hand.
+  it.each<{ job: string; changes: Partial<QueuedMail> }>([
+    { job: 'one that is new to the queue', changes: { timestamp: NOW } },
+    { job: 'one that has waited', changes: { timestamp: NOW - 40_000 } },
+    { job: 'one from the future', changes: { timestamp: NOW + 40_000 } },
+    { job: 'one that an admin seems to have retried', changes: { attemptsStarted: 1, attemptsMade: 1 } },
+    { job: 'one whose worker died', changes: { stalledCounter: 1, attemptsStarted: 2 } },
+  ])('sends no job whose mail has left the outbox: $job', async ({ changes }) => {
     const { send, sendMail, count, isSettled } = aSender()
     isSettled.mockResolvedValue(true)
-    expect(await sendMail(await aJob({}, { stalledCounter: 1, attemptsStarted: 2 }))).toBe('sent before')
+    const job = { ...(await aJob({}, changes)), stacktrace: ['PermanentFailure: 550'] }
+    expect(await sendMail(job)).toBe('sent before')
+    expect(isSettled.mock.calls).toEqual([['job-1']])
     expect(send).not.toHaveBeenCalled()
+    expect([await count('sent'), await count('repeated')]).toEqual([0, 0])
+  })
+
+  it('sends nothing while the database cannot say whether it was sent, and tries again', async () => {
+    const { send, sendMail, isSettled, count } = aSender()
+    isSettled.mockRejectedValueOnce(new Error('The database cannot be reached'))
+    await expect(sendMail(await aJob())).rejects.not.toThrow(PermanentFailure)
+    expect(send).not.toHaveBeenCalled()
+    expect(await count('retried')).toBe(1)
+    expect(await sendMail(await aJob({}, { attemptsMade: 1 }))).toBe('sent')
+  })
+
+  it('does not call a mail that an admin has retried a repeat, though a worker once died with it', async () => {
+    const { sendMail, count } = aSender()
+    await sendMail(await aJob({}, { stalledCounter: 1, attemptsStarted: 1 }))
     expect(await count('repeated')).toBe(0)
   })
 
-  it('does not send again what was sent before the queue forgot it', async () => {
-    const { send, sendMail, isSettled } = aSender()
-    isSettled.mockResolvedValue(true)
-    expect(await sendMail(await aJob())).toBe('sent before')
-    expect(send).not.toHaveBeenCalled()
+  it('leaves a failure of the sender to the readiness, until a mail is accepted', async () => {
+    const { send, sendMail, failures, logger, count } = aSender()
+    const refused = new SenderFailure('SMTP MAIL FROM: 530 from ada@example.com')
+    send.mockRejectedValueOnce(refused).mockRejectedValueOnce(refused)
+    for (const attemptsMade of [0, 1])
+      await expect(sendMail(await aJob({}, { attemptsMade }))).rejects.not.toThrow(PermanentFailure)
+    expect(failures.of('mail')).toEqual({ count: 2, reason: 'SMTP MAIL FROM: 530 from [redacted]', at: NOW })
+    expect(await count('retried')).toBe(2)
+    expect(logger.warn).not.toHaveBeenCalled()
+    await sendMail(await aJob())
+    expect(failures.of('mail')).toMatchObject({ count: 2, at: Number.NEGATIVE_INFINITY })
   })
 
-  it('asks the database nothing about a mail that has not waited', async () => {
-    const { sendMail, isSettled } = aSender()
-    expect(await sendMail(await aJob({}, { timestamp: NOW - 1_000 }))).toBe('sent')
-    expect(isSettled).not.toHaveBeenCalled()
+  it('logs each failure of one mail', async () => {
+    const { send, sendMail, failures, logger } = aSender()
+    send.mockRejectedValueOnce(new Error('SMTP RCPT TO: 450 later'))
+    await expect(sendMail(await aJob())).rejects.toThrow('450')
+    expect(logger.warn).toHaveBeenCalledExactlyOnceWith(
+      { mailId: 'job-1', reason: 'SMTP RCPT TO: 450 later', attempt: 1 },
+      'a mail will be retried',
+    )
+    expect(failures.of('mail').count).toBe(0)
   })
-
-  it.each([{ failed: 'a failed mail' }, { failed: 'one with which a worker once died', stalledCounter: 1 }])(
-    'sends $failed that an admin has retried',
-    async ({ failed: _, ...counters }) => {
-      const { send, sendMail, isSettled } = aSender()
-      isSettled.mockResolvedValue(true)
-      const retried = await aJob(
-        {},
-        { attemptsStarted: 1, stacktrace: ['PermanentFailure: 550'], ...counters },
-      )
-      expect(await sendMail(retried)).toBe('sent')
-      expect(send).toHaveBeenCalledOnce()
-    },
-  )
 
   it('gives a mail back when it is stopped before the mail server answers', async () => {
     const stopping = new AbortController()
@@ -158,7 +185,8 @@ describe('sending one mail', () => {
   it('tries again when the variables were sealed with another key: another worker may have it', async () => {
     const { sendMail, count } = aSender({ open: createSealer(randomBytes(32)).open })
     const failure = sendMail(await aJob())
-    await expect(failure).rejects.toThrow('MAIL_SECRET')
+    await expect(failure).rejects.toThrow('sealed with another MAIL_SECRET than those of this worker')
+    await expect(failure).rejects.not.toThrow('PREVIOUS')
     await expect(failure).rejects.not.toThrow(PermanentFailure)
     expect(await count('retried')).toBe(1)
   })

@@ -1,12 +1,12 @@
 import { errorMessage } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
+import type { DependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
 import { SealedForAnotherMail, type Sealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
 import { ZodError } from 'zod'
 import type { Envelope, EnvelopeContext, MailEnvelope } from './envelope/mail-envelope.ts'
 import type { MailMetrics } from './mail-metrics.ts'
-import type { Sender } from './senders/sender.ts'
-import { PermanentFailure } from './senders/sender.ts'
+import { PermanentFailure, type Sender, SenderFailure } from './senders/sender.ts'
 import type { Settlement } from './settle-mail.ts'
 
 export interface SendMailDependencies {
@@ -16,9 +16,11 @@ export interface SendMailDependencies {
   /** The right side of each Message-ID. */
   domain: string
   send: Sender['send']
-  settlement: Pick<Settlement, 'isSettled' | 'settle'>
+  settlement: Pick<Settlement, 'isSettled' | 'settle' | 'keepFailed'>
+  /** What the readiness logs, once for all mails. */
+  failures: Pick<DependencyFailures, 'report' | 'recover'>
   metrics: MailMetrics
-  logger: { info(details: object, message: string): void; warn(details: object, message: string): void }
+  logger: Record<'debug' | 'info' | 'warn', (details: object, message: string) => void>
   clock: Clock
   /** Ends the wait for a mail server that does not answer; the mail goes back to the queue. */
   signal?: AbortSignal
@@ -36,33 +38,28 @@ export interface QueuedMail {
   stalledCounter?: number | undefined
   /** How often it was started since it was added, or since an admin retried it. */
   attemptsStarted?: number
-  /** Where its attempts have failed; kept when an admin retries it. */
-  stacktrace?: readonly string[] | null
 }
-
-/** A mail that waits no longer has not been through a failover of the queue's server. */
-const LATE_MS = 2_000
 
 export type SendOutcome = 'sent' | 'expired' | 'sent before'
 
 /**
- * Sends one queued mail and deletes its outbox row, which says that it is still to be sent. Throws
- * `PermanentFailure` when no further attempt could help, and any other error to be retried. No error message contains
- * a variable's value, because BullMQ keeps the message with the job.
+ * Sends one queued mail and deletes its outbox row, without which no job is sent: a queue that was changed or has forgotten
+ * something has no mail sent again. Throws `PermanentFailure` when no further attempt could help, and any other error to be
+ * retried. No error message contains a variable's value, because BullMQ keeps the message with the job.
  */
 export function createSendMail(dependencies: SendMailDependencies) {
-  const { open, domain, send, settlement, metrics, logger, clock, signal } = dependencies
+  const { open, domain, send, settlement, failures, metrics, logger, clock, signal } = dependencies
 
   async function attempt(job: QueuedMail): Promise<SendOutcome> {
     const mail = parseJob(job.data)
     if (Date.parse(mail.expiresAt) <= clock()) return expire(job, mail)
-    const isRepeat = hasStalled(job)
-    if ((isRepeat || isLate(job)) && (await settlement.isSettled(idOf(job)))) {
-      logger.info({ mailId: job.id }, 'this mail had been sent, which the queue does not know')
+    if (await settlement.isSettled(idOf(job))) {
+      logger.info({ mailId: job.id }, 'skipped: this mail has left the outbox, as one that was sent')
       return 'sent before'
     }
-    await deliver(job, mail, isRepeat)
+    await deliver(job, mail)
     await settlement.settle(idOf(job))
+    failures.recover('mail')
     metrics.sent.inc()
     metrics.waited.observe(Math.max(0, clock() - job.timestamp) / 1000)
     logger.info({ mailId: job.id, template: mail.template, attempt: job.attemptsMade + 1 }, 'mail sent')
@@ -76,11 +73,11 @@ export function createSendMail(dependencies: SendMailDependencies) {
     return 'expired'
   }
 
-  async function deliver(job: QueuedMail, mail: MailJob, isRepeat: boolean): Promise<void> {
+  async function deliver(job: QueuedMail, mail: MailJob): Promise<void> {
     const variables = await openVariables(open, idOf(job), mail)
     try {
       const envelope = await buildEnvelope(dependencies, mail, variables)
-      if (isRepeat) announceRepeat(job)
+      if (hasStalled(job)) announceRepeat(job)
       const stopTimer = metrics.seconds.startTimer()
       await unlessAborted(signal, send({ ...envelope, messageId: `<${job.id}@${domain}>` }))
       stopTimer()
@@ -89,27 +86,29 @@ export function createSendMail(dependencies: SendMailDependencies) {
     }
   }
 
-  /** A replica of Redis that becomes the primary may have forgotten that a mail was sent. A failed mail has been settled unsent. */
-  const isLate = ({ timestamp, stacktrace }: QueuedMail): boolean =>
-    clock() - timestamp > LATE_MS && !stacktrace?.length
-
   function announceRepeat(job: QueuedMail): void {
     metrics.repeated.inc()
     // A counter dies with its process; this line does not.
-    logger.warn({ mailId: job.id }, 'a worker died while it sent this mail: it may come twice')
+    logger.warn(
+      { mailId: job.id },
+      'a worker died or lost the queue while it sent this mail: it may come twice',
+    )
   }
 
   async function fail(job: QueuedMail, error: unknown): Promise<never> {
     const reason = errorMessage(error)
     const isLast = job.attemptsMade + 1 >= (job.opts.attempts ?? 1)
     if (error instanceof PermanentFailure || isLast) {
-      await settlement.settle(idOf(job))
+      await settlement.keepFailed(idOf(job))
       metrics.failed.inc()
       logger.warn({ mailId: job.id, reason }, 'a mail failed permanently')
       throw new PermanentFailure(reason)
     }
     metrics.retried.inc()
-    logger.warn({ mailId: job.id, reason, attempt: job.attemptsMade + 1 }, 'a mail will be retried')
+    const isOfSender = error instanceof SenderFailure
+    if (isOfSender) failures.report('mail', error)
+    const details = { mailId: job.id, reason, attempt: job.attemptsMade + 1 }
+    logger[isOfSender ? 'debug' : 'warn'](details, 'a mail will be retried')
     throw new Error(reason)
   }
 
@@ -118,7 +117,7 @@ export function createSendMail(dependencies: SendMailDependencies) {
 
 const idOf = (job: QueuedMail): string => job.id ?? ''
 
-/** The count of stalls outlives an admin's retry, which wants the mail sent although it is settled. */
+/** The count of stalls outlives an admin's retry. */
 const hasStalled = (job: QueuedMail): boolean =>
   (job.stalledCounter ?? 0) > 0 && (job.attemptsStarted ?? 0) > 1
 
@@ -143,7 +142,7 @@ async function openVariables(
     // During a rotation of MAIL_SECRET a worker with the other secret can still send it.
     if (error instanceof Error && 'code' in error && error.code === 'ERR_JWE_DECRYPTION_FAILED') {
       throw new Error(
-        'The variables cannot be opened: they were sealed with another MAIL_SECRET; set that secret as MAIL_SECRET_PREVIOUS',
+        'The variables cannot be opened: they were sealed with another MAIL_SECRET than those of this worker',
       )
     }
     throw new PermanentFailure('The job is malformed: variables are not a JWE that Latchkey sealed')
@@ -172,7 +171,8 @@ function withoutValues(error: unknown, variables: Readonly<Record<string, string
     .filter((value) => value.length >= 4)
     .flatMap((value) => [value, value.replace(/(.{3})(?=.)/gsu, '$1 ')])
     .reduce((text, value) => text.replaceAll(value, '[redacted]'), errorMessage(error))
-  return error instanceof PermanentFailure ? new PermanentFailure(clean) : new Error(clean)
+  const Kind = [PermanentFailure, SenderFailure].find((each) => error instanceof each) ?? Error
+  return new Kind(clean)
 }
 
 /** The result of `work`, or a rejection once `signal` is aborted; `work` itself continues. */

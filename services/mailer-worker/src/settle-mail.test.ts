@@ -8,6 +8,7 @@ function settlementOf(...ids: string[]) {
   const outbox = {
     has: vi.fn(async (id: string) => rows.has(id)),
     remove: vi.fn(async (id: string) => rows.delete(id)),
+    markFailed: vi.fn(async (id: string) => Number(rows.has(id))),
   }
   const warn = vi.fn()
   return { rows, outbox, warn, settlement: createSettlement({ outbox, logger: { warn } }) }
@@ -18,8 +19,22 @@ describe('a mail', () => {
     const { settlement, outbox } = settlementOf()
     expect(await settlement.isSettled('by-hand')).toBe(false)
     expect(await settlement.settle('by-hand')).toBe(true)
+    await settlement.keepFailed('by-hand')
     expect(outbox.has).not.toHaveBeenCalled()
+    expect(outbox.markFailed).not.toHaveBeenCalled()
     expect(outbox.remove).not.toHaveBeenCalled()
+  })
+
+  it('that failed keeps its row, for an admin who retries it', async () => {
+    const id = randomUUID()
+    const { settlement, outbox } = settlementOf(id)
+    outbox.markFailed.mockRejectedValueOnce(new Error('the database is unavailable'))
+    await settlement.keepFailed(id)
+    await settlement.settlePending()
+    expect(outbox.markFailed).toHaveBeenCalledTimes(2)
+    expect(await settlement.isSettled(id)).toBe(false)
+    expect(await settlement.settle(id)).toBe(true)
+    expect(await settlement.isSettled(id)).toBe(true)
   })
 
   it('whose row cannot be deleted is settled later, once', async () => {

@@ -3,16 +3,18 @@ import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { z } from 'zod'
 
 export interface SettlementDependencies {
-  outbox: Pick<OutboxRepository, 'has' | 'remove'>
+  outbox: Pick<OutboxRepository, 'has' | 'remove' | 'markFailed'>
   logger: { warn(details: object, message: string): void }
 }
 
 export interface Settlement {
-  /** Whether the mail has left the outbox: sent, expired or failed permanently. Rejects without a database. */
+  /** Whether the mail has left the outbox: sent or expired. Rejects without a database. */
   isSettled(id: string): Promise<boolean>
   /** Deletes the mail's row; true for the one call that deletes it. Never rejects. */
   settle(id: string): Promise<boolean>
-  /** Deletes the rows that `settle` could not; rejects at the first failure. */
+  /** Keeps the row of a mail that failed permanently, so that an admin can have it sent. Never rejects. */
+  keepFailed(id: string): Promise<void>
+  /** Does what `settle` and `keepFailed` could not; rejects at the first failure. */
   settlePending(): Promise<void>
 }
 
@@ -24,26 +26,31 @@ const isOutboxId = (id: string): boolean => OutboxId.safeParse(id).success
  * would send it again.
  */
 export function createSettlement({ outbox, logger }: SettlementDependencies): Settlement {
-  const pending = new Set<string>()
+  const pending = new Map<string, () => Promise<unknown>>()
+
+  async function attempt<Result>(id: string, change: () => Promise<Result>): Promise<Result | undefined> {
+    try {
+      return await change()
+    } catch (error) {
+      pending.set(id, change)
+      logger.warn(
+        { reason: rootReason(error), mailId: id },
+        'changing the outbox row of a settled mail failed; it is tried again',
+      )
+      return undefined
+    }
+  }
+
   return {
     // A job that was added by hand has no row, and is sent all the same.
     isSettled: async (id) => isOutboxId(id) && !(await outbox.has(id)),
-    async settle(id) {
-      if (!isOutboxId(id)) return true
-      try {
-        return await outbox.remove(id)
-      } catch (error) {
-        pending.add(id)
-        logger.warn(
-          { reason: rootReason(error), mailId: id },
-          'deleting the outbox row of a settled mail failed; it is tried again',
-        )
-        return false
-      }
+    settle: async (id) => !isOutboxId(id) || ((await attempt(id, () => outbox.remove(id))) ?? false),
+    async keepFailed(id) {
+      if (isOutboxId(id)) await attempt(id, () => outbox.markFailed(id))
     },
     async settlePending() {
-      for (const id of pending) {
-        await outbox.remove(id)
+      for (const [id, change] of pending) {
+        await change()
         pending.delete(id)
       }
     },

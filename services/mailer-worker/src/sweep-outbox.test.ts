@@ -68,6 +68,20 @@ describe('sweeping the outbox', () => {
     expect(rows).toHaveLength(250)
   })
 
+  it('deletes the row of a mail that failed once it has expired, and counts it as nothing else', async () => {
+    const expiresAt = new Date(NOW)
+    const rows = [aRow('failed', { expiresAt, dispatchedAt: expiresAt })]
+    const { sweep, add, count, state, logger } = aSweep(rows)
+    await sweep()
+    expect(rows).toHaveLength(1)
+    state.now += 30_001
+    await sweep()
+    expect(rows).toEqual([])
+    expect(add).not.toHaveBeenCalled()
+    expect(await count('expired')).toBe(0)
+    expect(logger.warn).not.toHaveBeenCalled()
+  })
+
   it('deletes an expired row and counts it', async () => {
     const rows = [aRow('old', { expiresAt: new Date(NOW) })]
     const { sweep, add, count, logger } = aSweep(rows)

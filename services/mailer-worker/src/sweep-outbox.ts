@@ -70,9 +70,10 @@ export function createOutboxSweep(dependencies: SweepDependencies) {
 
 /** Sweeps some rows; resolves with the ids of those that are unreadable. */
 function createRowsSweep({ outbox, queue, metrics, logger, clock }: SweepDependencies) {
-  async function expire({ id }: OutboxEntry): Promise<void> {
-    // Two workers may find the same row; the one that deletes it counts it.
-    if (!(await outbox.remove(id))) return
+  async function expire({ id, dispatchedAt, expiresAt }: OutboxEntry): Promise<void> {
+    const hasFailed = dispatchedAt?.getTime() === expiresAt.getTime()
+    // Two workers may find the same row; the one that deletes it counts it. A mail that failed has been counted.
+    if (!(await outbox.remove(id)) || hasFailed) return
     metrics.expired.inc()
     logger.warn({ mailId: id }, 'a mail expired in the outbox')
   }

@@ -1,11 +1,16 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { ping } from '@latchkey/shared/database/ping.ts'
+import {
+  createDependencyFailures,
+  type DependencyFailures,
+} from '@latchkey/shared/health/dependency-failures.ts'
 import { registerDependencyGauge } from '@latchkey/shared/health/dependency-gauge.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
 import { registerDispatchAge, registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import { LATER_PAUSE_MS } from '@latchkey/shared/mail-queue/job-options.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { findSenderDomain } from '@latchkey/shared/settings/addresses.ts'
 import type { Tracing } from '@latchkey/shared/telemetry/tracing.ts'
@@ -55,6 +60,8 @@ export interface Worker {
 const MAIL_CHECK_HOLDS_MS = 30_000
 /** Mail servers may let a client wait for their greeting. Every probe waits 5 s. */
 const MAIL_CHECK_TIMEOUT_MS = 4_000
+/** A mail server that passes its check and refuses mail is one outage, from attempt to attempt. */
+const MAIL_FAILURE_HOLDS_MS = 1.1 * LATER_PAUSE_MS
 /** Sweeps between two questions to the queue whether it still has a dispatched mail. */
 const SWEEPS_PER_RECHECK = 6
 const PURGE_PAUSE_MS = 600_000
@@ -64,6 +71,7 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
   const { db, queue, sender, envelope, logger, registry, tracing, takeover, clock = Date.now } = dependencies
   const outbox = createOutboxRepository(db)
   const settlement = createSettlement({ outbox, logger })
+  const failures = createDependencyFailures(clock)
   const metrics = createMailMetrics(registry)
   registerQueueGauges(registry, queue)
   registerOutboxAge(registry, { outbox, clock })
@@ -80,6 +88,7 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
       ? (mail) => tracing.runInSpan('send mail', serverOf(config.mail.url), () => sender.send(mail))
       : sender.send,
     settlement,
+    failures,
     metrics,
     logger,
     clock,
@@ -91,7 +100,11 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
     telemetry: tracing?.bull,
     takeover,
     onError: (error) => logger.debug({ reason: error.message }, 'mail queue connection error'),
-    onStalled: (mailId) => logger.warn({ mailId }, 'a worker died while it sent this mail; it is sent again'),
+    onStalled: (mailId) =>
+      logger.warn(
+        { mailId },
+        'a worker died, or lost the queue, while it sent this mail; another one takes it over',
+      ),
   })
 
   const sweepPauseMs = config.outbox.sweepSeconds * 1_000
@@ -115,7 +128,7 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
     logger,
   })
 
-  const readiness = buildReadiness({ db, queue, sender, clock })
+  const readiness = buildReadiness({ db, queue, sender, failures, clock })
   registerDependencyGauge(registry, readiness)
   const server = buildHealthServer(readiness, registry)
   addQueueBoard(server, config, queue)
@@ -144,8 +157,12 @@ const buildReadiness = ({
   db,
   queue,
   sender,
+  failures,
   clock,
-}: Pick<WorkerDependencies, 'db' | 'queue' | 'sender'> & { clock: Clock }): Readiness =>
+}: Pick<WorkerDependencies, 'db' | 'queue' | 'sender'> & {
+  failures: DependencyFailures
+  clock: Clock
+}): Readiness =>
   createReadiness(
     {
       database: () => ping(db).then(() => 'ok'),
@@ -157,6 +174,8 @@ const buildReadiness = ({
         mail: rememberingSuccess(() => sender.verify().then(() => 'ok'), MAIL_CHECK_HOLDS_MS, clock),
       },
       optionalTimeoutMs: MAIL_CHECK_TIMEOUT_MS,
+      failures,
+      failureHoldsMs: MAIL_FAILURE_HOLDS_MS,
       clock,
     },
   )

@@ -40,7 +40,10 @@ describe('delivering mail', () => {
 
   describe('to a mail server that is up', () => {
     // It is, unless only this block runs.
-    beforeAll(() => system.mailbox.comeUp())
+    beforeAll(async () => {
+      await system.mailbox.comeUp()
+      await worker.ready()
+    })
 
     it('retries a mail that the server refuses with 4xx', async () => {
       const address = anAddress()
@@ -49,6 +52,35 @@ describe('delivering mail', () => {
       await system.producer.request(address)
       await system.expectOneEach([address])
       expect(await worker.metric('latchkey_mail_retried_total')).toBe(retried + 2)
+    })
+
+    it('keeps mail while the server refuses its sender, says so once, and sends it afterwards', async () => {
+      const { mailbox, producer } = system
+      const retried = await worker.metric('latchkey_mail_retried_total')
+      const failed = await worker.metric('latchkey_mail_failed_total')
+      const readChecks = async () =>
+        ((await (await worker.get('/health/ready')).json()) as { checks: object }).checks
+      const refusal = '530 5.7.0 Authentication required'
+      mailbox.refusesSenders = refusal
+      const addresses = [anAddress(), anAddress()]
+      await system.requestAll(addresses)
+      await waitFor(async () => (await worker.metric('latchkey_mail_retried_total')) >= retried + 4)
+      const checks = { service: 'degraded', database: 'ok', queue: 'ok', mail: 'failing' }
+      await expect.poll(readChecks).toEqual(checks)
+      const linesWith = (text: string) =>
+        worker
+          .log()
+          .split('\n')
+          .filter((line) => line.includes(text))
+      await expect.poll(() => linesWith(refusal)).toHaveLength(1)
+      expect(linesWith(refusal)[0]).toContain('(MAIL_URL): failing (SMTP MAIL FROM: 530 5.7.0')
+      expect(await producer.queue.listFailed()).toEqual([])
+      expect(await producer.outbox.findOldest()).toBeInstanceOf(Date)
+      mailbox.refusesSenders = undefined
+      await system.expectOneEach(addresses)
+      await expect.poll(readChecks).toMatchObject({ service: 'ok', mail: 'ok' })
+      expect(linesWith(refusal)).toHaveLength(1)
+      expect(await worker.metric('latchkey_mail_failed_total')).toBe(failed)
     })
 
     it('tries a mail whose template it does not know again, until it expires', async () => {

@@ -70,7 +70,10 @@ describe.skipIf(!hasDocker()).each(inject('combinations'))('mail on %s', (combin
       await system.expectOneEach([address])
     })
 
-    it('sends a mail once, though the queue forgot that it was sent', async () => {
+    it.each([
+      { what: 'the queue forgot that it was sent', ageMs: 10_000 },
+      { what: 'somebody removed its job and added it again', ageMs: 0 },
+    ])('sends a mail once, though $what', async ({ ageMs }) => {
       const { producer } = system
       const id = await producer.request(address)
       await waitFor(() => system.areSettled(id))
@@ -78,7 +81,7 @@ describe.skipIf(!hasDocker()).each(inject('combinations'))('mail on %s', (combin
       await expect.poll(async () => (await bull.getJob(id))?.isCompleted()).toBe(true)
       const job = await bull.getJob(id)
       await job?.remove()
-      await producer.queue.add(id, job?.data, new Date(Date.now() - 10_000))
+      await producer.queue.add(id, job?.data, new Date(Date.now() - ageMs))
       await expect.poll(async () => (await bull.getJob(id))?.returnvalue).toBe('sent before')
       await system.expectOneEach([address])
     })

@@ -12,6 +12,8 @@ export interface Mailbox {
   raw: string[]
   /** The SMTP codes with which the server answers the next mails for an address; afterwards 250. */
   answers: Map<string, number[]>
+  /** With what the server refuses every sender, for example `530 5.7.0 Authentication required`; undefined while it refuses none. */
+  refusesSenders: string | undefined
   /** How long the server takes to accept a mail, in milliseconds. */
   delayMs: number
   /** Whether the server stops answering once it has received the recipient. */
@@ -36,6 +38,10 @@ export async function openMailbox(host = '127.0.0.1'): Promise<Mailbox> {
     const smtp = new SMTPServer({
       disabledCommands: ['AUTH', 'STARTTLS'],
       closeTimeout: CLOSE_TIMEOUT_MS,
+      onMailFrom(_address, _session, callback) {
+        const [, code, text] = /^(\d{3}) (.*)$/.exec(mailbox.refusesSenders ?? '') ?? []
+        callback(code ? Object.assign(new Error(text), { responseCode: Number(code) }) : undefined)
+      },
       onRcptTo: ({ address }, _session, callback) => {
         if (mailbox.hangs) {
           mailbox.hangingMails++
@@ -71,6 +77,7 @@ export async function openMailbox(host = '127.0.0.1'): Promise<Mailbox> {
     mails: [],
     raw: [],
     answers: new Map(),
+    refusesSenders: undefined,
     delayMs: 0,
     hangs: false,
     hangingMails: 0,

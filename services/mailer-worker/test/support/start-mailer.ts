@@ -50,7 +50,7 @@ export async function startMailer<Templates extends MailTemplates>({
     MAIL_SECRET: randomBytes(32).toString('base64'),
   }
   const logLines: string[] = []
-  const logger = createLogger('mailer-worker', 'warn', { write: (line) => void logLines.push(line) })
+  const logger = createLogger('mailer-worker', 'debug', { write: (line) => void logLines.push(line) })
   const { db, outbox, dispatcher, sealer } = await startWorker(stack, { environment, envelope, logger })
   const mails = createMails({ templates, sealer, dispatcher, clock: Date.now })
   const running = stack.move()
