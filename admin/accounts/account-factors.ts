@@ -32,7 +32,7 @@ export async function removeAccountFactors(
     await users.setProperty(userid, FACTORS_PROPERTY, null)
     await revokeUserTokens(users, user, clock())
     await recordEvent(transaction, 'factors.removed', userid, clock(), reason.trim())
-    await notify(transaction, user, { template: 'factor-removed' }, undefined)
+    await notify(transaction, user, { template: 'factor-removed', isLast: true }, undefined)
   })
 }
 

@@ -8,8 +8,9 @@ import type { Mails } from './accept-mail.ts'
 
 /** What a user is told about their account. */
 export type Notice =
-  | { template: 'password-changed' | 'email-changed' | 'account-deleted' | 'new-client' | 'factor-removed' }
-  | { template: 'factor-added'; kind: FactorKind }
+  | { template: 'password-changed' | 'email-changed' | 'account-deleted' | 'new-client' }
+  | { template: 'factor-added'; kind: FactorKind; hadOthers: boolean }
+  | { template: 'factor-removed'; isLast: boolean }
   | { template: 'recovery-code-used'; left: number }
   | { template: 'roles-changed'; role: string }
   | { template: 'failed-logins'; count: number }
@@ -51,7 +52,12 @@ function toMail(user: User, notice: Notice, { origin, now }: { origin: NoticeOri
       return { template: notice.template, variables: { ...shared, count: notice.count } } as const
     case 'factor-added': {
       const passkey = notice.kind === 'passkey' ? 'passkey' : undefined
-      return { template: notice.template, variables: { ...shared, passkey } } as const
+      const others = notice.hadOthers ? 'others' : undefined
+      return { template: notice.template, variables: { ...shared, passkey, others } } as const
+    }
+    case 'factor-removed': {
+      const last = notice.isLast ? 'last' : undefined
+      return { template: notice.template, variables: { ...shared, last } } as const
     }
     case 'recovery-code-used':
       return { template: notice.template, variables: { ...shared, left: String(notice.left) } } as const

@@ -17,6 +17,7 @@ import {
   logIn,
   mailTo,
   PASSWORD,
+  queuedMails,
   startApp,
   type TestApp,
   type TestUser,
@@ -157,6 +158,13 @@ describe('a new passkey', () => {
     const raised = responses[0]?.json().token
     const { excludeCredentials } = await creationOptions(raised)
     expect(excludeCredentials).toHaveLength(2)
+    // The second one is not "needed from now on".
+    const told = async () =>
+      (await queuedMails(app))
+        .filter(({ to, template }) => to === user.email && template === 'factor-added')
+        .map(({ variables }) => variables.others ?? 'first')
+        .toSorted()
+    await expect.poll(told).toEqual(['first', 'others'])
   })
 
   it('is refused when the user has it already, where the browser did not see that', async () => {

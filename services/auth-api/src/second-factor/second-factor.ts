@@ -139,6 +139,7 @@ export function createSecondFactor(
       const readAt = toNumericDate(clock())
       const { user, amr, codes } = await transaction(async (db) => {
         const user = await lockUser(db, claims)
+        const hadOthers = factorKindsOf(user).length > 0
         const { kind, amr } = await confirm(db, user)
         const factors = createFactorRepository(db)
         const { userid } = user
@@ -147,7 +148,7 @@ export function createSecondFactor(
         await Promise.all([
           storeFactorKinds(factors, usersIn(db), userid),
           audit.write(db, { name: 'factor.added', userid, reason: kind }),
-          notify(db, user, { template: 'factor-added', kind }, audit.address),
+          notify(db, user, { template: 'factor-added', kind, hadOthers }, audit.address),
         ])
         return { user, amr, codes }
       })
@@ -169,7 +170,7 @@ export function createSecondFactor(
       await Promise.all([
         storeFactorKinds(factors, usersIn(db), userid),
         audit.write(db, { name: 'factor.removed', userid, reason: removed.kind }),
-        notify(db, user, { template: 'factor-removed' }, audit.address),
+        notify(db, user, { template: 'factor-removed', isLast: confirmed.length === 1 }, audit.address),
       ])
       return true
     },
