@@ -24,7 +24,7 @@ const MAIL_ON_CONTAINERS = ['services/mailer-worker/test/mailer.test.ts', ...MAI
 export const VARIED = ['services/mailer-worker/test/mailer*.test.ts', ...MAIL_FLOWS]
 const LAUNCHER = ['scripts/local/**/*.test.ts']
 /** These run after all others: a container that starts or stops is a change of network, at which Chromium ends its requests. */
-const BROWSER = ['services/auth-api/test/{account-pages,docs-page,passkeys-browser}.test.ts']
+const BROWSER = ['services/auth-api/test/{account-pages,docs-page,passkeys-browser,session-browser}.test.ts']
 /** Files that keep no state in a module: each loads the modules that the one before it in its worker has loaded. */
 export const SHARED_MODULES = {
   isolate: false,

@@ -52,10 +52,14 @@ api.use({
     if (problem.type === 'urn:latchkey:problem:invalid-token' && isCurrent) session.end()
     throw Object.assign(new Error(problem.title), problem, {
       slug: problem.type?.split(':').at(-1),
-      retryAfterSeconds: Number(response.headers.get('retry-after') ?? 0),
+      retryAfterSeconds: readRetryAfter(response.headers.get('retry-after')),
     })
   },
 })
+
+/** The header Retry-After in seconds; a proxy may send a date (RFC 9110 §10.2.3). */
+const readRetryAfter = (value) =>
+  Number(value) || Math.max(0, Math.ceil((Date.parse(value) - Date.now()) / 1000)) || 0
 
 /** What this installation offers: GET /account/settings.json. */
 export const settings = {}

@@ -1,25 +1,41 @@
 const STORAGE_KEY = 'latchkey-session'
 /** Spreads the refreshes of pages that were opened at the same moment, as a share of the refresh window. */
 const SPREAD = 0.2
-const RETRY_MS = 15_000
+/** Pauses after refreshes that fail: each is twice as long as the one before, and a random half of it is left out. */
+const FIRST_PAUSE_MS = 2_000
+const LONGEST_PAUSE_MS = 60_000
+/** Above 2^31 - 1 ms a timer fires at once. */
+const LONGEST_TIMER_MS = 86_400_000
 
 /**
  * Keeps the token of this tab and refreshes it in its last minutes. `refresh` resolves with a new token, and rejects where
- * there is none yet; `onEnd` is called when the token has expired or was refused.
+ * there is none yet, with `retryAfterSeconds` where the server says so; it calls `end` where the server refuses the token.
  */
 export function createSession({ refresh, onEnd }) {
   let timer
   /** How long before its expiry a token can be refreshed; 0 until `resume` sets it. */
   let refreshWindowMs = 0
+  /** The share of the window that passes before the token is refreshed. */
+  let spread = 0
+  let failures = 0
+  /** What Retry-After forbids, by a clock that is never set. */
+  let blockedUntil = 0
+  let refreshing
   /** A duplicated tab has a copy of the token: the tabs refresh it once. */
   const tabs = new BroadcastChannel(STORAGE_KEY)
-  tabs.onmessage = ({ data: { from, to } }) => load()?.token === from && start(to)
+  tabs.onmessage = ({ data: { from, session } }) => pairOf(load()) === from && keep(session)
 
   function start(token) {
     const { iat, exp } = readClaims(token)
     // The lifetime is used and not `exp`: the clock of this machine may be wrong.
-    store({ token, expiresAt: Date.now() + (exp - iat) * 1000 })
-    schedule(Math.random() * SPREAD * refreshWindowMs)
+    keep({ token, expiresAt: Date.now() + (exp - iat) * 1000 })
+  }
+
+  function keep(session) {
+    store(session)
+    spread = Math.random() * SPREAD
+    failures = 0
+    schedule()
   }
 
   function forget() {
@@ -32,34 +48,52 @@ export function createSession({ refresh, onEnd }) {
     onEnd()
   }
 
-  function schedule(delayMs = 0) {
+  /** Refreshes the token once it can be, and not before `pauseMs` have passed. */
+  function schedule(pauseMs = 0) {
     clearTimeout(timer)
     const session = load()
-    if (!session) return
-    const left = session.expiresAt - Date.now()
-    if (left <= 0) return end()
-    timer = setTimeout(refreshToken, Math.max(left - refreshWindowMs, 0) + delayMs)
+    if (!session || refreshing === session.token) return
+    const { iat, exp } = readClaims(session.token)
+    // Half of the lifetime at most: a page that was open while the settings changed would refresh without a pause.
+    const windowMs = Math.min(refreshWindowMs, (exp - iat) * 500)
+    const due = session.expiresAt - windowMs * (1 - spread) - Date.now()
+    const wait = Math.max(due, pauseMs, blockedUntil - performance.now())
+    timer = setTimeout(wait > LONGEST_TIMER_MS ? schedule : refreshToken, Math.min(wait, LONGEST_TIMER_MS))
   }
 
   async function refreshToken() {
-    const token = load()?.token
+    const { token, expiresAt } = load() ?? {}
     if (!token) return
-    const next = await refresh().catch(() => undefined)
+    refreshing = token
+    const answer = await refresh().then(
+      (next) => ({ next }),
+      (problem) => problem,
+    )
+    refreshing = undefined
     // There was a login or a logout in the meantime, in this tab or in another one.
-    if (load()?.token !== token) return
-    if (next) return replace(next)
-    // The server is unavailable or busy, or its clock is behind: try again while the token is valid.
-    schedule(RETRY_MS)
+    if (load()?.token !== token) return schedule()
+    if (answer.next) return replace(answer.next)
+    // No answer, a busy server, or one whose clock is behind: the same token is tried again. Only the server knows whether it
+    // has expired; where it should have, the pauses go on to grow.
+    blockedUntil = performance.now() + (answer.retryAfterSeconds || 0) * 1000
+    const longest = Date.now() < expiresAt ? LONGEST_PAUSE_MS : LONGEST_TIMER_MS
+    schedule(Math.min(FIRST_PAUSE_MS * 2 ** failures++, longest) * (1 - Math.random() / 2))
   }
 
   /** Goes on with another token of the same user, in the duplicates of this tab too. */
   function replace(token) {
-    tabs.postMessage({ from: load()?.token, to: token })
+    const from = pairOf(load())
     start(token)
+    tabs.postMessage({ from, session: load() })
   }
 
-  // A timer is late after the machine has slept.
-  document.addEventListener('visibilitychange', () => document.hidden || schedule())
+  /** A timer is late after the machine has slept, and a pause needless once the network is back. */
+  function wake() {
+    failures = 0
+    schedule()
+  }
+  document.addEventListener('visibilitychange', () => document.hidden || wake())
+  addEventListener('online', wake)
 
   return {
     token: () => load()?.token,
@@ -78,6 +112,9 @@ export function createSession({ refresh, onEnd }) {
 /** The token is stored for this tab only, and ends with it. A script of another origin cannot read it; one on this page can. */
 const store = (session) => sessionStorage.setItem(STORAGE_KEY, JSON.stringify(session))
 const load = () => JSON.parse(sessionStorage.getItem(STORAGE_KEY) ?? 'null') ?? undefined
+
+/** What the answers to one refresh have in common: two tabs may have got one each. */
+const pairOf = (session) => session && readClaims(session.token).jti
 
 /** The payload of a token. Only the server can tell whether it is genuine. */
 function readClaims(token) {
