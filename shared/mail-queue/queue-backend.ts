@@ -13,7 +13,7 @@ import type { Difference } from '../database/adoption/adoption.ts'
 import { serverTimeoutMs } from '../database/database.ts'
 import { readOnlyServer } from '../database/ping.ts'
 import { remedyOf } from '../database/postgres/requirements.ts'
-import { IS_READ_ONLY, isDirect, withStartUp } from '../database/postgres/start-up.ts'
+import { IS_READ_ONLY, isDirect, setIfDirect, withStartUp } from '../database/postgres/start-up.ts'
 import { openRedis, type RedisClient, requireExpectedKind } from '../redis/open-redis.ts'
 import { rootReason } from '../root-reason.ts'
 import { MAIL_QUEUE } from './mail-job.ts'
@@ -211,7 +211,7 @@ export function describeRights({
 
 async function withClient(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   if (!isPostgres(url)) return
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+  const client = new pg.Client({ ...withStartUp(url), connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
   client.on('error', () => undefined) // The running statement reports the loss.
   await client.connect().catch((cause: unknown) => {
     const { host } = new URL(url)
@@ -262,7 +262,7 @@ function openPool(
 /** Refuses a replica, and a pooler: BullMQ waits for jobs by `listen`, whose notices a pooler gives to any client. */
 async function requirePrimary(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query(
-    `select ${isDirect(client)} as is_direct, ${IS_READ_ONLY} as is_read_only`,
+    `select ${isDirect(client)} as is_direct, ${IS_READ_ONLY} as is_read_only, ${setIfDirect(client)}`,
   )
   if (rows[0].is_read_only) throw readOnlyServer()
   if (!rows[0].is_direct)

@@ -1,5 +1,7 @@
+import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { MariaDbContainer } from '@testcontainers/mariadb'
 import { STARTUP_TIMEOUT_MS } from '../support/startup-timeout.ts'
+import { setOddMysql } from './odd-settings.ts'
 import type { StartedServer } from './shared-servers.ts'
 
 export async function start(): Promise<StartedServer> {
@@ -9,5 +11,7 @@ export async function start(): Promise<StartedServer> {
     .withTmpFs({ '/var/lib/mysql': 'rw' })
     .withCommand(['--innodb-flush-log-at-trx-commit=0', '--innodb-doublewrite=0'])
     .start()
-  return { url: container.getConnectionUri(true), stop: () => container.stop() }
+  const url = container.getConnectionUri(true)
+  await withDatabase(url, (db) => db.runScript(setOddMysql()))
+  return { url, stop: () => container.stop() }
 }

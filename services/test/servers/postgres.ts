@@ -1,15 +1,16 @@
 import { postgresContainer } from '../support/postgres-container.ts'
+import { ODD_POSTGRES } from './odd-settings.ts'
 import { preparePostgres } from './prepare-postgres.ts'
 import type { StartedServer } from './shared-servers.ts'
+
+const SETTINGS = Object.entries({ fsync: 'off', max_connections: '400', ...ODD_POSTGRES })
 
 export async function start(): Promise<StartedServer> {
   const container = await postgresContainer()
     .withTmpFs({ '/var/lib/postgresql': 'rw' })
-    .withCommand(['postgres', ...setting('fsync', 'off'), ...setting('max_connections', '400')])
+    .withCommand(['postgres', ...SETTINGS.flatMap(([name, value]) => ['-c', `${name}=${value}`])])
     .start()
   const url = container.getConnectionUri()
   await preparePostgres(url)
   return { url, stop: () => container.stop() }
 }
-
-const setting = (name: string, value: string): string[] => ['-c', `${name}=${value}`]

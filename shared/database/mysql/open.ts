@@ -45,12 +45,10 @@ export function openMysql(dialect: Dialect, url: string, given: DatabaseOptions)
     toFinalError,
   )
   const runScript = (sql: string) =>
-    withFinalErrors(() =>
-      runOnSeparateConnection({ ...connection, multipleStatements: true }, async (separate) => {
-        await separate.query(SESSION)
-        await separate.query(sql)
-      }),
-    )
+    withFinalErrors(async () => {
+      const options = { ...connection, multipleStatements: true }
+      await runOnSeparateConnection(options, (separate) => separate.query(sql))
+    })
   return {
     ...queryable,
     transaction: (work) =>
@@ -79,8 +77,10 @@ export function openMysql(dialect: Dialect, url: string, given: DatabaseOptions)
 const createDriver = (run: Step): Driver => ({
   query: (statement, values) =>
     run(async (connection) => {
-      const [rows] = await connection.execute<mysql.RowDataPacket[]>(...toPositional(statement.text, values))
-      return rows
+      const [rows] = await connection.execute<mysql.RowDataPacket[] | mysql.ResultSetHeader>(
+        ...toPositional(statement.text, values),
+      )
+      return Array.isArray(rows) ? rows : []
     }),
   execute: (statement, values) =>
     run(async (connection) => {
@@ -147,6 +147,7 @@ async function runOnSeparateConnection<Result>(
   const connection = await mysql.createConnection(options)
   connection.on('error', () => undefined) // The pending statement reports the loss.
   try {
+    for (const sql of SESSION) await connection.query(sql)
     return await work(connection)
   } finally {
     await connection.end().catch(() => undefined)

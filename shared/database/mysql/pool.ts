@@ -5,8 +5,17 @@ import { type DatabaseOptions, type PoolUsage, serverTimeoutMs } from '../databa
 import { endsConnection } from '../to-app-error.ts'
 import { mysqlErrors } from './errors.ts'
 
-/** Times in UTC; a value that does not fit is refused instead of being cut. */
-export const SESSION = `set time_zone = '+00:00', sql_mode = concat(@@sql_mode, ',STRICT_ALL_TABLES')`
+/**
+ * What decides what statements mean, and how many rows they may read or change. A server or its `init_connect` may have
+ * any other value; a value that does not fit is refused instead of being cut.
+ */
+export const SESSION: readonly string[] = [
+  `set names utf8mb4 collate utf8mb4_general_ci, time_zone = '+00:00', autocommit = 1, completion_type = 0,
+    sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
+    sql_safe_updates = 0, sql_big_selects = 1, sql_select_limit = 18446744073709551615, sql_auto_is_null = 0,
+    unique_checks = 1, foreign_key_checks = 1, default_storage_engine = InnoDB, group_concat_max_len = 65536`,
+  'set session transaction isolation level repeatable read, read write',
+]
 
 /** Latchkey has fewer statements than this. */
 const MAX_PREPARED = 200
@@ -69,9 +78,15 @@ export function openPool(connection: mysql.ConnectionOptions, options: PoolOptio
 
 function prepareSessions(pool: mysql.Pool, { statementTimeoutMs, onConnectionError }: PoolOptions): void {
   pool.pool.on('connection', (connection) => {
-    connection.on('error', (error) => onConnectionError?.(error))
-    for (const sql of [SESSION, limitSession(statementTimeoutMs)])
-      connection.query(sql, (error) => error && onConnectionError?.(error))
+    const report = (error: Error | null) => error && onConnectionError?.(error)
+    connection.on('error', report)
+    for (const sql of SESSION)
+      connection.query(sql, (error) => {
+        report(error)
+        // Nothing runs in another session: what waits for this connection fails with this error.
+        if (error) endStream(connection, error)
+      })
+    connection.query(limitSession(statementTimeoutMs), report)
   })
 }
 
@@ -112,8 +127,11 @@ const createStep =
 /** mysql2's `destroy` says goodbye to the server, and would wait for a server that does not answer. */
 function drop(connection: mysql.PoolConnection): void {
   connection.destroy()
-  const inner: object = connection.connection
-  if ('stream' in inner && inner.stream instanceof Socket) inner.stream.destroy()
+  endStream(connection.connection)
+}
+
+function endStream(connection: object, error?: Error): void {
+  if ('stream' in connection && connection.stream instanceof Socket) connection.stream.destroy(error)
 }
 
 const timedOut = (message: string): Error => Object.assign(new Error(message), { code: TIMED_OUT })

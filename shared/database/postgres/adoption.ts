@@ -2,6 +2,8 @@ import { type Adoption, alter, type Column, type SpecifiedColumn } from '../adop
 import { folded } from './folded.ts'
 
 const IN_SCHEMA = 'current_schema()::regnamespace'
+/** With `quote_all_identifiers` the catalog has every name in quotes. */
+const unquoted = (expression: string): string => `replace(${expression}, '"', '')`
 const TEXTS = ['character varying', 'text', 'citext']
 
 function typeOf({ kind, length = 0 }: SpecifiedColumn, found?: Column): string {
@@ -37,14 +39,15 @@ export const postgresAdoption: Adoption = {
         true as is_replicated
       from pg_class where relnamespace = ${IN_SCHEMA} and relkind in ('r', 'p', 'v', 'm', 'f')`,
     columns: `select table_name, column_name,
-        case data_type when 'USER-DEFINED' then udt_name else data_type end as data_type, data_type as full_type,
+        ${unquoted("case data_type when 'USER-DEFINED' then udt_name else data_type end")} as data_type,
+        ${unquoted('data_type')} as full_type,
         character_maximum_length as max_length, is_nullable = 'YES' as is_nullable,
         (column_default is not null or is_identity = 'YES' or is_generated = 'ALWAYS') as has_default,
         true as is_set_on_update, '' as kept_clauses, null as collation_name
       from information_schema.columns where table_schema = current_schema()`,
     indexes: `select owner.relname as table_name,
         indisunique and indisvalid and indpred is null as is_unique,
-        (select string_agg(replace(replace(pg_get_indexdef(indexrelid, number, true), '::text', ''), '"', ''), ','
+        (select string_agg(replace(${unquoted('pg_get_indexdef(indexrelid, number, true)')}, '::text', ''), ','
             order by number)
           from generate_series(1, indnkeyatts) number) as key_columns
       from pg_index join pg_class owner on owner.oid = indrelid

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import pgPromise, { type IDatabase, type IResultExt, type ITask } from 'pg-promise'
+import pgPromise, { type IDatabase, type IResultExt, type ITask, txMode } from 'pg-promise'
 import {
   type Database,
   type DatabaseOptions,
@@ -17,28 +17,28 @@ import {
 } from '../run-transaction.ts'
 import { endsConnection, toAppError, toFinalError, translating } from '../to-app-error.ts'
 import { postgresErrors } from './errors.ts'
-import { IS_READ_ONLY, isDirect, withStartUp } from './start-up.ts'
+import { IS_READ_ONLY, READ_SESSION, requireSession, setIfDirect, withStartUp } from './start-up.ts'
 
 /** `timestamp` columns of an adopted database contain UTC, as ours do; `pg` would read them as local time. */
 const TIMESTAMP_OID = 1114
-
-/**
- * What the server writes there by its own clock is UTC too, as on MySQL. A start-up option, which a pooler applies to the
- * connection of each transaction; what a statement sets would stay with another client.
- */
-const UTC = '-c TimeZone=UTC'
-/** The time zones that are UTC. A server may have any of them by itself, behind a pooler that ignores the option. */
-const IS_UTC = /^(Etc\/)?(UTC|GMT)$/i
+const TIMESTAMPTZ_OID = 1184
 
 /** Statements of one connection at a time. More would gain little, and wait for one another. */
 const MAX_STATEMENTS = 16
 
 const parseUtc = (text: string) => new Date(`${text.replace(' ', 'T')}Z`)
 
+/** `pg` reads a time of another style as null, which would mean *not deleted*; an invalid date is refused. */
+const invalidForNull = (parse: (text: string) => unknown) => (text: string) =>
+  parse(text) ?? new Date(Number.NaN)
+
+/** Another isolation would be a default of the server, the database or the login. */
+const READ_COMMITTED = new txMode.TransactionMode({ tiLevel: txMode.isolationLevel.readCommitted })
+
 /** A client of pg, as pg-promise passes it on. */
 interface Client {
   on(event: 'error', listener: (error: Error) => void): unknown
-  query(sql: string): Promise<IResultExt<{ is_read_only: boolean; time_zone: string }>>
+  query(sql: string): Promise<IResultExt<{ is_read_only: boolean; session: Record<string, string> }>>
 }
 type Options = Required<Omit<DatabaseOptions, 'onConnectionError'>> & DatabaseOptions
 type Prepared = { name: string; text: string; values: unknown[] }
@@ -60,7 +60,7 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
       runTransaction(
         (afterCommit) =>
           withConnection(pool, (connection) =>
-            connection.tx(async (task) => {
+            connection.tx({ mode: READ_COMMITTED }, async (task) => {
               const state = createTransactionState()
               try {
                 const driver = createDriver(sendIn(task, state))
@@ -108,11 +108,14 @@ function openPools(
   const connect = pgPromise({ noWarnings: true })
   const types = {
     ...connect.pg.types,
-    getTypeParser: (oid: number, format: 'text') =>
-      oid === TIMESTAMP_OID ? parseUtc : connect.pg.types.getTypeParser(oid, format),
+    getTypeParser(oid: number, format: 'text') {
+      if (oid === TIMESTAMP_OID) return parseUtc
+      const parse = connect.pg.types.getTypeParser(oid, format)
+      return oid === TIMESTAMPTZ_OID ? invalidForNull(parse) : parse
+    },
   }
   const shared = {
-    ...withStartUp(url, { fixed: UTC }),
+    ...withStartUp(url),
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
     application_name: 'latchkey',
@@ -122,12 +125,12 @@ function openPools(
     client.on('error', (error) => onConnectionError?.(error))
     // Behind a pooler the server has its own time limit, since what is set here would stay with another client.
     const { rows } = await client.query(
-      `select ${IS_READ_ONLY} as is_read_only, current_setting('TimeZone') as time_zone,
-        case when ${isDirect(client)} then set_config('statement_timeout', '${timeLimitMs}', false) end`,
+      `select ${IS_READ_ONLY} as is_read_only, ${READ_SESSION} as session,
+        ${setIfDirect(client, { statement_timeout: String(timeLimitMs) })}`,
     )
-    const { is_read_only: isReadOnly = true, time_zone: timeZone = '' } = rows[0] ?? {}
+    const { is_read_only: isReadOnly = true, session = {} } = rows[0] ?? {}
     if (isReadOnly) throw readOnlyServer()
-    if (!IS_UTC.test(timeZone)) throw wrongTimeZone(timeZone)
+    requireSession(session)
   }
   const pool = {
     ...shared,
@@ -144,15 +147,6 @@ function openPools(
   for (const { $pool } of Object.values(pools)) $pool.on('error', () => undefined)
   return pools
 }
-
-/** SQLSTATE 08004: the client rejects the connection. */
-const wrongTimeZone = (timeZone: string): Error =>
-  Object.assign(
-    new Error(
-      `The session has the time zone ${timeZone}, and Latchkey needs UTC: let the pooler accept the start-up option TimeZone, as PgBouncer 1.20 and later do`,
-    ),
-    { code: '08004' },
-  )
 
 const createDriver = (send: Send): Driver => ({
   query: async (statement, values) => (await send({ ...statement, values: [...values] })).rows as object[],

@@ -1,0 +1,300 @@
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import type { Queryable, SqlParameter } from '@latchkey/shared/database/database.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
+import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import { SESSION } from '@latchkey/shared/database/mysql/pool.ts'
+import { withDatabase } from '@latchkey/shared/database/with-database.ts'
+import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
+import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ODD_MYSQL, ODD_POSTGRES } from '../../test/servers/odd-settings.ts'
+import { engine, isCluster, isPostgres } from '../../test/support/engine.ts'
+import {
+  createEmptyDatabase,
+  createTestDatabase,
+  serviceUrl,
+  type TestDatabase,
+} from '../../test/support/test-database.ts'
+import { createResetRepository } from '../src/features/password-reset/reset-repository.ts'
+import type { Claims } from '../src/tokens/claims.ts'
+import { createRevocationRepository, sessionIdOf } from '../src/tokens/revocation-repository.ts'
+import { aToken, aUser, bearer, logIn, startApp, type TestApp } from './support/start-app.ts'
+
+const ID = randomUUID()
+const EMAIL = 'ada@example.com'
+const CLAIMS = { sub: ID, jti: randomUUID(), sid: randomUUID() } as Claims
+const ALL = { before: new Date('2100-01-01'), limit: 1, offset: 0 }
+
+/** MariaDB has words for its switches. */
+const asText = (expression: string) =>
+  `case concat(${expression}) when 'ON' then '1' when 'OFF' then '0' else ${expression} end`
+
+const readSetting = async (on: Queryable, setting: string): Promise<unknown> => {
+  const expression = isPostgres() ? `current_setting('${setting}')` : `@@session.${setting}`
+  const statement = {
+    name: `test-${setting}`,
+    text: `select ${isPostgres() ? expression : asText(expression)} as value`,
+  }
+  return (await on.query<{ value: unknown }>(statement))[0]?.value
+}
+
+/** Gives every later session of a PostgreSQL database other settings than those that Latchkey needs. */
+const makeOdd = ({ db, url }: TestDatabase, settings: Record<string, string>) =>
+  db.runScript(
+    Object.entries(settings)
+      .map(([name, value]) => `alter database ${new URL(url).pathname.slice(1)} set ${name} = '${value}';`)
+      .join(''),
+  )
+
+describe.runIf(isPostgres())('a session of PostgreSQL, whatever the database has set', () => {
+  let odd: TestDatabase
+  beforeAll(async () => {
+    odd = await createTestDatabase()
+    await makeOdd(odd, ODD_POSTGRES)
+  })
+  afterAll(() => odd[Symbol.asyncDispose]())
+
+  it.each([
+    { setting: 'client_encoding', value: 'UTF8' },
+    { setting: 'DateStyle', value: 'ISO, MDY' },
+    { setting: 'IntervalStyle', value: 'postgres' },
+    { setting: 'TimeZone', value: 'UTC' },
+    { setting: 'standard_conforming_strings', value: 'on' },
+  ])('has $setting = $value', async ({ setting, value }) => {
+    const read = (db: Queryable) => readSetting(db, setting)
+    await withDatabase(odd.url, async (db) => {
+      expect([await read(db), await db.transaction(read)]).toEqual([value, value])
+    })
+  })
+
+  it('is read committed, and its commits are durable', async () => {
+    await withDatabase(odd.url, async (db) => {
+      const isolation = (on: Queryable) => readSetting(on, 'transaction_isolation')
+      expect(await db.transaction(isolation)).toBe('read committed')
+      // A pooler passes these two on from no client; a statement outside of a transaction is repeated after a conflict.
+      if (engine() === 'pgbouncer') return
+      expect(await isolation(db)).toBe('read committed')
+      expect(await readSetting(db, 'synchronous_commit')).toBe('on')
+    })
+  })
+
+  it('keeps other values of synchronous_commit', async () => {
+    const url = new URL(odd.url)
+    url.searchParams.set('options', '-c synchronous_commit=remote_apply')
+    if (engine() === 'pgbouncer') return
+    await withDatabase(url.href, async (db) =>
+      expect(await readSetting(db, 'synchronous_commit')).toBe('remote_apply'),
+    )
+  })
+})
+
+describe.skipIf(isPostgres() || isCluster() || engine() === 'given')(
+  'a session of MySQL, whatever the server has set',
+  () => {
+    it.each([
+      { setting: 'autocommit', value: 1 },
+      { setting: 'completion_type', value: 'NO_CHAIN' },
+      { setting: 'sql_mode', value: 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION' },
+      { setting: 'time_zone', value: '+00:00' },
+      { setting: 'transaction_isolation', value: 'REPEATABLE-READ' },
+      { setting: 'sql_safe_updates', value: 0 },
+      { setting: 'sql_select_limit', value: 18_446_744_073_709_551_615n },
+      { setting: 'sql_big_selects', value: 1 },
+      { setting: 'sql_auto_is_null', value: 0 },
+      { setting: 'foreign_key_checks', value: 1 },
+      { setting: 'default_storage_engine', value: 'InnoDB' },
+      { setting: 'group_concat_max_len', value: 65_536 },
+      { setting: 'character_set_client', value: 'utf8mb4' },
+      { setting: 'character_set_results', value: 'utf8mb4' },
+      { setting: 'collation_connection', value: 'utf8mb4_general_ci' },
+    ])('has $setting = $value, as a service and in a script', async ({ setting, value }) => {
+      await using database = await createTestDatabase()
+      const read = (db: Queryable) => readSetting(db, setting)
+      const url = serviceUrl(database, 'auth-api')
+      await withDatabase(url, async (db) => {
+        const found = [await read(db), await db.transaction(read)]
+        expect(found.map(String)).toEqual([String(value), String(value)])
+      })
+      await database.db.runScript(
+        `create table scripted (value varchar(200)); insert into scripted select ${asText(`@@session.${setting}`)}`,
+      )
+      const [row] = await database.db.query<{ value: unknown }>({
+        name: 'test-scripted',
+        text: 'select value from scripted',
+      })
+      expect(String(row?.value)).toBe(String(value))
+    })
+
+    it('is not used where the server refuses it', async () => {
+      await using database = await createTestDatabase()
+      // The server gets a statement that it does not understand, of the same length.
+      const target = new URL(database.url)
+      const { hostname, port } = target
+      await using proxy = createServer((client) => {
+        const server = connect(Number(port), hostname)
+        client.on('error', () => server.destroy()).on('close', () => server.destroy())
+        server.on('error', () => client.destroy()).pipe(client)
+        client.on('data', (sent) =>
+          server.write(Buffer.from(sent.toString('latin1').replace('set names', 'set nomes'), 'latin1')),
+        )
+      })
+      await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+      target.port = String((proxy.address() as AddressInfo).port)
+      const errors: Error[] = []
+      const db = await openDatabase(target.href, {
+        poolSize: 1,
+        onConnectionError: (error) => errors.push(error),
+      })
+      await expect(db.query({ name: 'test-one', text: 'select 1 as one' })).rejects.toThrow('utf8mb4 collate')
+      expect(errors[0]?.message).toContain('utf8mb4 collate')
+      await db.close()
+    })
+
+    it('is the same in the terminals of scriptify', () => {
+      const words = (text: string) => text.replaceAll(/\s+/g, ' ')
+      for (const file of ['scriptify.ts', 'scriptify.php']) {
+        const source = words(readFileSync(`templates/scriptify/${file}`, 'utf8'))
+        for (const statement of SESSION) expect(source, file).toContain(words(statement))
+      }
+    })
+  },
+)
+
+/** What a server that has set something else broke, seen by a user and by an operator. */
+async function requireThatAccountsEnd(database: TestDatabase): Promise<void> {
+  const status = await createMigrator(database.db).status()
+  const ages = status.map(({ appliedAt }) => Date.now() - Number(appliedAt))
+  expect(
+    ages.every((ageMs) => Math.abs(ageMs) < 3_600_000),
+    String(ages),
+  ).toBe(true)
+
+  await using app = await startApp({ database, settings: { SESSIONS: 'on' } })
+  const ada = await aUser(app, { name: `d\\'Arc "${'é'.repeat(3)}"` })
+  const token = await aToken(app, ada)
+  const ask = (url: string) => app.server.inject({ url, headers: bearer(token) })
+  expect((await ask('/profile')).json()).toMatchObject({ name: `d\\'Arc "ééé"` })
+  expect((await ask('/sessions')).json().sessions).toHaveLength(1)
+  await app.server.inject({ method: 'POST', url: '/logout', headers: bearer(token) })
+  await expectRefused(app, token)
+
+  const other = await aToken(app, ada)
+  await app.users.softDelete(ada.userid)
+  await expectRefused(app, other)
+  expect((await logIn(app, ada.email)).statusCode).toBe(401)
+}
+
+/** Another replica, which has seen nothing of this token. */
+async function expectRefused({ database, config }: TestApp, token: string): Promise<void> {
+  const settings = { JWT_SECRET: Buffer.from(config.tokens.secret).toString('base64') }
+  await using replica = await startApp({ database, settings })
+  const { statusCode } = await replica.server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })
+  expect(statusCode).toBe(401)
+}
+
+describe('a token after a log-out, and a deleted user, are refused', () => {
+  it.runIf(isPostgres()).each(
+    Object.entries({
+      ...ODD_POSTGRES,
+      'datestyle of SQL': 'SQL, DMY',
+      'datestyle of PostgreSQL': 'Postgres, MDY',
+    }),
+  )('where the database has %s = %s', async (name, value) => {
+    await using database = await createEmptyDatabase()
+    await makeOdd(database, { [name.split(' ', 1).join()]: value })
+    const db = await openDatabase(database.url, { poolSize: 4 })
+    await createMigrator(db).up()
+    await requireThatAccountsEnd({ ...database, db })
+    await db.close()
+  })
+
+  it.skipIf(isPostgres())(
+    `where the server has ${Object.keys(ODD_MYSQL).join(', ')} of its own`,
+    async () => {
+      await using database = await createTestDatabase()
+      await requireThatAccountsEnd(database)
+    },
+  )
+})
+
+/** Where null means that something is allowed. */
+const TIMES = [
+  { table: 'users', column: 'deleted_at', read: (db: Queryable) => createUserRepository(db).findById(ID) },
+  {
+    table: 'token_revocation',
+    column: 'revoked_from',
+    read: (db: Queryable) => createRevocationRepository(db).findStatus(CLAIMS),
+  },
+  {
+    table: 'user_factor',
+    column: 'confirmed_at',
+    read: (db: Queryable) => createFactorRepository(db).find(ID),
+  },
+  {
+    table: 'password_reset',
+    column: 'used_at',
+    read: (db: Queryable) => createResetRepository(db).find(EMAIL),
+  },
+  {
+    table: 'mail_outbox',
+    column: 'dispatched_at',
+    read: (db: Queryable) => createOutboxRepository(db).findToRecheck(ALL),
+  },
+]
+
+describe.each(TIMES)('a time that cannot be read in $table.$column', ({ table, column, read }) => {
+  it('is an error, not a time that is not set', async () => {
+    await using database = await createTestDatabase()
+    const { db } = database
+    const id = db.toUuidValue(ID)
+    const now = new Date()
+    const execute = (text: string, ...values: SqlParameter[]) =>
+      db.execute({ name: text.slice(0, 60), text }, values)
+    await execute(
+      "insert into users (userid, username, email, password, deleted_at) values ($1, 'ada', $2, 'x', $3)",
+      id,
+      EMAIL,
+      now,
+    )
+    await execute(
+      'insert into token_revocation (id, revoked_from, expires_at) values ($1, $2, $2)',
+      sessionIdOf(CLAIMS),
+      now,
+    )
+    await execute(
+      "insert into user_factor (id, userid, kind, data, confirmed_at) values ($1, $1, 'totp', 'x', $2)",
+      id,
+      now,
+    )
+    await execute(
+      "insert into password_reset (id, userid, email, token_hash, code_hash, expires_at, used_at) values ($1, $1, $2, 'x', 'x', $3, $3)",
+      id,
+      EMAIL,
+      now,
+    )
+    await execute(
+      "insert into mail_outbox (id, payload, expires_at, dispatched_at) values ($1, 'x', $2, $2)",
+      id,
+      now,
+    )
+    await expect(read(db)).resolves.toBeDefined()
+
+    const name = new RegExp(`^Error: The time in the column \\S*${column} cannot be read: `)
+    if (isPostgres()) {
+      // As in a session that a pooler has shared.
+      for (const style of ['German', 'SQL', 'Postgres'])
+        await db.transaction(async (transaction) => {
+          await transaction.query({ name: `test-${style}`, text: `set local datestyle = ${style}` })
+          await expect(read(transaction).catch(String), style).resolves.toMatch(
+            /^Error: The time in the column/,
+          )
+        })
+      return
+    }
+    await db.runScript(`set sql_mode = ''; update ${table} set ${column} = '0000-00-00'`)
+    await expect(read(db).catch(String)).resolves.toMatch(name)
+  })
+})
