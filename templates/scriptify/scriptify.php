@@ -18,6 +18,16 @@ if (!class_exists('ScriptifyExecutor')) {
         /** The SQLSTATE of what a read-only transaction, or any transaction, cannot run. */
         private const REFUSED_BY_TRANSACTION = ['25006', '25001'];
 
+        /** Whatever a server has set, a session reads and writes as Latchkey does. A pooler passes these options on. */
+        private const POSTGRES_SESSION = '-c DateStyle=ISO,\\ MDY -c IntervalStyle=postgres -c TimeZone=UTC -c standard_conforming_strings=on';
+        private const MYSQL_SESSION = [
+            "set names utf8mb4 collate utf8mb4_general_ci, time_zone = '+00:00', autocommit = 1, completion_type = 0,
+                sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
+                sql_safe_updates = 0, sql_big_selects = 1, sql_select_limit = 18446744073709551615, sql_auto_is_null = 0,
+                unique_checks = 1, foreign_key_checks = 1, default_storage_engine = InnoDB, group_concat_max_len = 65536",
+            'set session transaction isolation level repeatable read, read write',
+        ];
+
         /** `terminal --sandbox`: one transaction, which ends with its connection and so is rolled back. */
         public readonly bool $isSandboxed;
         private ?PDO $pdo = null;
@@ -196,14 +206,22 @@ if (!class_exists('ScriptifyExecutor')) {
                 'host' => trim($query['host'] ?? rawurldecode($parts['host'] ?? 'localhost'), '[]'),
                 'port' => $parts['port'] ?? ($driver === 'pgsql' ? 5432 : 3306),
                 'dbname' => rawurldecode(ltrim($parts['path'] ?? '', '/')),
-                ...($driver === 'mysql' ? ['charset' => 'utf8mb4'] : array_intersect_key($query, ['sslmode' => 1, 'sslrootcert' => 1])),
+                ...($driver === 'mysql' ? ['charset' => 'utf8mb4'] : [
+                    ...array_intersect_key($query, ['sslmode' => 1, 'sslrootcert' => 1]),
+                    'client_encoding' => 'UTF8',
+                    'options' => trim(($query['options'] ?? '') . ' ' . self::POSTGRES_SESSION),
+                ]),
             ];
-            return new PDO(
+            $pdo = new PDO(
                 self::dataSource($driver, $settings),
                 rawurldecode($parts['user'] ?? ''),
                 rawurldecode($parts['pass'] ?? ''),
                 [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION, PDO::ATTR_EMULATE_PREPARES => false, PDO::ATTR_STRINGIFY_FETCHES => false],
             );
+            foreach ($driver === 'mysql' ? self::MYSQL_SESSION : [] as $sql) {
+                $pdo->exec($sql);
+            }
+            return $pdo;
         }
 
         /** Writes a data source name: each driver quotes values differently, and not as a URL does. */

@@ -242,14 +242,42 @@ async function loadDriver<Driver>(name: string, load: () => Promise<Driver>): Pr
   }
 }
 
+/** Whatever a server has set, a session reads and writes as Latchkey does. A pooler passes these options on. */
+const POSTGRES_SESSION =
+  '-c DateStyle=ISO,\\ MDY -c IntervalStyle=postgres -c TimeZone=UTC -c standard_conforming_strings=on'
+const MYSQL_SESSION = [
+  `set names utf8mb4 collate utf8mb4_general_ci, time_zone = '+00:00', autocommit = 1, completion_type = 0,
+    sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
+    sql_safe_updates = 0, sql_big_selects = 1, sql_select_limit = 18446744073709551615, sql_auto_is_null = 0,
+    unique_checks = 1, foreign_key_checks = 1, default_storage_engine = InnoDB, group_concat_max_len = 65536`,
+  'set session transaction isolation level repeatable read, read write',
+]
+
+/** Adds the options of the session to those of the URL, of which the last one counts. */
+function withSession(url: string): string {
+  const [address, query] = url.split('?', 2)
+  const parameters = new URLSearchParams(query)
+  parameters.set('options', `${parameters.get('options') ?? ''} ${POSTGRES_SESSION}`.trim())
+  return `${address}?${parameters}`
+}
+
 async function connectToPostgres(url: string, onLost: () => void): Promise<Connection> {
   const { default: pgPromise } = await loadDriver('pg-promise', () => import('pg-promise'))
   const library = pgPromise({ noWarnings: true })
   const { types } = library.pg
   const readOnlyMode = new pgPromise.txMode.TransactionMode({ readOnly: true })
-  const connection = await library(url).connect({ direct: true, onLost })
+  const connection = await library(withSession(url)).connect({ direct: true, onLost })
   // The types of pg-promise lack a method of this class of pg.
   const client = connection.client as unknown as { getTransactionStatus(): string }
+  const { DATE, TIMESTAMP, TIMESTAMPTZ } = types.builtins
+  const readTypes = {
+    ...types,
+    getTypeParser(oid: number) {
+      const parse = types.getTypeParser(oid, 'text')
+      if (![DATE, TIMESTAMP, TIMESTAMPTZ].includes(oid)) return parse
+      return (text: string) => parse(text) ?? refuseTime(text)
+    },
+  }
   const asWrittenTypes = {
     ...types,
     getTypeParser: (oid: number) =>
@@ -263,7 +291,7 @@ async function connectToPostgres(url: string, onLost: () => void): Promise<Conne
       const query = new pgPromise.ParameterizedQuery({
         ...numberParameters(sql, parameters),
         rowMode: 'array',
-        ...(asWritten && { types: asWrittenTypes }),
+        types: asWritten ? asWrittenTypes : readTypes,
       })
       const mustBegin = readOnly && client.getTransactionStatus() === 'I'
       const running = mustBegin
@@ -285,8 +313,14 @@ async function connectToPostgres(url: string, onLost: () => void): Promise<Conne
 
 async function connectToMysql(url: string, onLost: () => void): Promise<Connection> {
   const { createConnection } = await loadDriver('mysql2/promise', () => import('mysql2/promise'))
-  const connection = await createConnection({ uri: url, charset: 'utf8mb4', namedPlaceholders: true })
+  const connection = await createConnection({
+    uri: url,
+    charset: 'utf8mb4',
+    timezone: 'Z',
+    namedPlaceholders: true,
+  })
   connection.on('error', onLost)
+  for (const sql of MYSQL_SESSION) await connection.query(sql)
   /** Returns false in a transaction, where the server refuses the first statement. */
   const beginReadOnly = () =>
     connection
@@ -324,6 +358,11 @@ async function connectToMysql(url: string, onLost: () => void): Promise<Connecti
 
 /** An error that the user can act on: the frames of this file would not help. */
 const refusal = (message: string): Error => Object.assign(new Error(message), { stack: `Error: ${message}` })
+
+/** `pg` gives null for a time that it cannot read. */
+function refuseTime(text: string): never {
+  throw refusal(`The time ${text} cannot be read; set DateStyle of the database to ISO`)
+}
 
 /** Leaves of a driver's error what the server said: the rest is its frames, its type parsers and empty members. */
 async function asServerSaid<Result>(running: Promise<Result>): Promise<Result> {
