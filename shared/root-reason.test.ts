@@ -11,6 +11,20 @@ it.each([
     reason: 'Redis is unavailable',
   },
   {
+    error: new Error('MISCONF Errors writing to the AOF file: No space left on device'),
+    reason:
+      'Redis cannot write to its disk (MISCONF Errors writing to the AOF file: No space left on device)',
+  },
+  {
+    error: new Error('SMTP MAIL FROM: 452 No space left on device'),
+    reason: 'SMTP MAIL FROM: 452 No space left on device',
+  },
+  {
+    error: new Error("NOPERM User latchkey has no permissions to run the 'info' command"),
+    reason:
+      "the login of Redis lacks a right; see docs/how-to/restrict-redis-rights.md (NOPERM User latchkey has no permissions to run the 'info' command)",
+  },
+  {
     error: new Error('OOM command not allowed when used memory > maxmemory'),
     reason: 'the memory of Redis is full',
   },

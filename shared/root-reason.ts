@@ -25,9 +25,15 @@ const PLAIN: readonly Plain[] = [
     of: /cluster support disabled/,
     reason: 'the server is not part of a cluster; write redis:// in QUEUE_URL',
   },
+  { of: /^MISCONF/, reason: 'Redis cannot write to its disk', isDetailed: true },
+  {
+    of: /^NOPERM/,
+    reason: 'the login of Redis lacks a right; see docs/how-to/restrict-redis-rights.md',
+    isDetailed: true,
+  },
   { of: /^OOM command not allowed/, reason: 'the memory of Redis is full' },
   {
-    of: /^(53100|ER_DISK_FULL|ER_RECORD_FILE_FULL)$|No space left on device/,
+    of: /^(53100|ER_DISK_FULL|ER_RECORD_FILE_FULL)$|^(?!SMTP).*No space left on device/,
     reason: 'the disk of the database is full',
   },
   {

@@ -3,7 +3,7 @@ import { rootReason } from '../root-reason.ts'
 import { createDependencyFailures, type DependencyFailures } from './dependency-failures.ts'
 
 /** Returns `ok`, or in a few words what is missing. May reject, and may hang. */
-export type Check = () => Promise<string>
+export type Check = () => Promise<string | Result>
 
 export interface Health {
   isReady: boolean
@@ -32,6 +32,8 @@ export interface ReadinessOptions {
 interface Result {
   outcome: string
   reason?: string
+  /** Whether the process is ready all the same, since the dependency serves some requests. */
+  isServing?: boolean
 }
 
 type Results = Record<string, Result>
@@ -75,14 +77,14 @@ export function createReadiness(
   /** A server with a full disk passes its check, and requests fail. Those that failed before it was back say nothing. */
   function addFailures(name: string, result: Result): Result {
     if (result.outcome !== 'ok') {
-      failedBefore.add(name)
+      if (!result.isServing) failedBefore.add(name)
       return result
     }
     if (failedBefore.delete(name)) recoveredAt[name] = clock()
     const { at, reason } = failures.of(name)
     const isFailing =
       at > (recoveredAt[name] ?? Number.NEGATIVE_INFINITY) && isRecent(at, failureHoldsMs, clock)
-    return isFailing ? { outcome: 'failing', reason } : result
+    return isFailing ? { outcome: 'failing', reason, isServing: true } : result
   }
 
   return {
@@ -91,7 +93,7 @@ export function createReadiness(
       const results = Object.entries(await last.results)
       const isReady =
         phase === 'serving' &&
-        results.every(([name, { outcome }]) => ['ok', 'failing'].includes(outcome) || name in optional)
+        results.every(([name, { outcome, isServing }]) => outcome === 'ok' || isServing || name in optional)
       const isDegraded = isReady && results.some(([, { outcome }]) => outcome !== 'ok')
       const service = phase === 'serving' ? (isDegraded ? 'degraded' : 'ok') : phase
       return {
@@ -150,7 +152,8 @@ const runEach = (
 
 async function runCheck(check: Check): Promise<Result> {
   try {
-    return { outcome: await check() }
+    const found = await check()
+    return typeof found === 'string' ? { outcome: found } : found
   } catch (error) {
     return { outcome: 'unreachable', reason: rootReason(error) }
   }

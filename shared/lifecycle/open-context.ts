@@ -1,3 +1,4 @@
+import { format } from 'node:util'
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { findNameFaults, loadConfig } from '../settings/environment.ts'
@@ -52,6 +53,10 @@ export async function openContext<Settings extends { config: CommonConfig }>(
   let tracing: Tracing | undefined
   const logger = createLogger(name, log.level, undefined, () => tracing?.logFields() ?? {})
   for (const fault of nameFaults) logger.warn(fault)
+  await lifecycle.open(
+    () => logConsole(logger),
+    (restore) => restore(),
+  )
   const timeoutMs = ((shutdown.delaySeconds ?? 0) + shutdown.graceSeconds) * 1000
   lifecycle.configureStop({ logger, timeoutMs, timeoutMessage })
   tracing = await lifecycle.open(
@@ -64,6 +69,15 @@ export async function openContext<Settings extends { config: CommonConfig }>(
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   return { ...settings, logger, tracing, registry }
+}
+
+/** Makes what a library prints a line of the log, which is JSON. Returns a function that ends it. */
+function logConsole(logger: Logger): () => void {
+  const { log, info, warn, error } = console
+  const levels = { log: 'info', info: 'info', warn: 'warn', error: 'error' } as const
+  for (const [name, level] of Object.entries(levels))
+    Object.assign(console, { [name]: (...values: unknown[]) => logger[level](format(...values)) })
+  return () => void Object.assign(console, { log, info, warn, error })
 }
 
 /** OpenTelemetry reads its settings from the environment of the process, which has none of config/<env>/settings.env. */

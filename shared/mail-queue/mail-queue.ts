@@ -40,7 +40,7 @@ export interface MailQueue {
   listFailed(limit?: number): Promise<FailedMail[]>
   /** Retries one failed job; false when no failed job has this id. */
   retryFailed(id: string): Promise<boolean>
-  /** Rejects while the queue's server is unavailable. */
+  /** Rejects while the queue's server is unavailable or takes no writes. */
   ping(): Promise<void>
   /** BullMQ's own queue, for Bull Board; rejects while its server is unavailable. */
   bull(): Promise<BullQueue>
@@ -107,7 +107,11 @@ export function openMailQueue(url: string, options: MailQueueOptions = {}): Mail
         timeoutMs,
         acquire().then(({ queue }) => queue),
       ),
-    ping: () => withQueue(async (queue) => void (await queue.getJobCounts('failed'))),
+    ping: () =>
+      answerWithin(
+        timeoutMs,
+        acquire().then(async (opened) => void (await opened.ping())),
+      ),
     async close() {
       isClosed = true
       const opened = await current?.catch(() => undefined)

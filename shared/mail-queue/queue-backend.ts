@@ -33,12 +33,16 @@ export type BullWorker = ErrorEmitter & {
 export interface QueueMemory {
   used: number
   max: number
+  /** The maxmemory-policy by which it forgets keys once it is full; undefined where it refuses writes then. */
+  eviction: string | undefined
 }
 
 export interface OpenQueue {
   queue: BullQueue
   /** Rejects where the server is not what its URL says. */
   waitUntilReady(): Promise<unknown>
+  /** Rejects where the server gives no answer or, in Redis, takes no writes: a server with a full disk still reads. */
+  ping(): Promise<unknown>
   /** Reads the memory of Redis; undefined for a queue in PostgreSQL. */
   readMemory(): Promise<QueueMemory | undefined>
   /** Closes the queue and its connections. */
@@ -63,6 +67,8 @@ const SILENCE_MS = { queue: 5_000, worker: 15_000 }
 /** Begins each key of the queue in Redis. A cluster keeps on one server what has the same text in braces. */
 const PREFIX = '{latchkey}'
 
+const PROBE_SECONDS = 60
+
 const isPostgres = (url: string): boolean => /^postgres(ql)?:/.test(url)
 
 /** Opens the queue on Redis or PostgreSQL, by the scheme of `url`. Fails fast while the server is unavailable. */
@@ -77,6 +83,7 @@ export function openBullQueue(
     return {
       queue,
       waitUntilReady: () => queue.waitUntilReady(),
+      ping: () => queue.getJobCounts('failed'),
       readMemory: async () => undefined,
       close: () => closeBoth(queue, () => pool.end()),
     }
@@ -96,6 +103,7 @@ export function openBullQueue(
       await queue.waitUntilReady()
       await requireExpectedKind(redis)
     },
+    ping: () => redis.set(queue.toKey('probe'), '', 'EX', PROBE_SECONDS),
     readMemory: () => readFullest(redis),
     close: () => closeBoth(queue, async () => redis.disconnect()),
   }
@@ -110,8 +118,10 @@ async function readFullest(redis: RedisClient): Promise<QueueMemory> {
 }
 
 function parseMemory(info: string): QueueMemory {
-  const read = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1])
-  return { used: read('used_memory'), max: read('maxmemory') }
+  const read = (field: string) => new RegExp(`^${field}:(\\S+)`, 'm').exec(info)?.[1]
+  const [used, max, policy] = ['used_memory', 'maxmemory', 'maxmemory_policy'].map(read)
+  const evicts = Number(max) > 0 && policy !== 'noeviction'
+  return { used: Number(used), max: Number(max), eviction: evicts ? policy : undefined }
 }
 
 /** Opens a worker on Redis or PostgreSQL, by the scheme of `url`. Waits while the server is unavailable. */

@@ -24,7 +24,7 @@ export function registerQueueGauges(registry: Registry, queue: Pick<MailQueue, '
     async collect() {
       const memory = await queue.memory().catch(() => undefined)
       if (!memory) return this.reset()
-      for (const [state, bytes] of Object.entries(memory)) this.set({ state }, bytes)
+      for (const state of ['used', 'max'] as const) this.set({ state }, memory[state])
     },
   })
 }

@@ -10,6 +10,7 @@ import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/s
 import { registerDispatchAge, registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import { checkQueue } from '@latchkey/shared/mail-queue/check-queue.ts'
 import { LATER_PAUSE_MS } from '@latchkey/shared/mail-queue/job-options.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import { findSenderDomain } from '@latchkey/shared/settings/addresses.ts'
@@ -166,7 +167,7 @@ const buildReadiness = ({
   createReadiness(
     {
       database: () => ping(db).then(() => 'ok'),
-      queue: () => queue.ping().then(() => 'ok'),
+      queue: checkQueue(queue),
     },
     {
       // Mail waits in the queue while the server is unavailable. A new version must be able to replace one that cannot send.

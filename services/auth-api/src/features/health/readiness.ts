@@ -4,6 +4,7 @@ import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator, type Migrator } from '@latchkey/shared/database/migrations.ts'
 import type { DependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
+import { checkQueue } from '@latchkey/shared/mail-queue/check-queue.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
@@ -34,8 +35,6 @@ const QUEUE_CHECK_HOLDS_MS = 5_000
 /** What auth-api needs before it takes requests. */
 export function createAppReadiness(config: Config, dependencies: AppReadinessDependencies): Readiness {
   const { db, queue, failures, clock, databaseClock } = dependencies
-  // Logins succeed without the queue, and mail waits in the outbox.
-  const checkQueue = () => queue.ping().then(() => 'ok')
   const judgeDatabase = createDatabaseCheck(config, dependencies)
   let clockOutcome = 'ok'
   return createReadiness(
@@ -47,7 +46,8 @@ export function createAppReadiness(config: Config, dependencies: AppReadinessDep
     },
     {
       optional: {
-        queue: rememberingSuccess(checkQueue, QUEUE_CHECK_HOLDS_MS, clock),
+        // Logins succeed without the queue, and mail waits in the outbox.
+        queue: rememberingSuccess(checkQueue(queue), QUEUE_CHECK_HOLDS_MS, clock),
         // Other replicas refuse the tokens of one that is ahead.
         clock: async () => clockOutcome,
       },
