@@ -35,6 +35,45 @@ describe('readiness', () => {
     expect(reasons).toEqual({ database: 'getaddrinfo ENOTFOUND db' })
   })
 
+  it('is degraded, and stays ready, while a dependency serves with a fault', async () => {
+    let now = 0
+    const failures = createDependencyFailures(() => now)
+    const evicting = { outcome: 'evicts keys', reason: 'maxmemory-policy is allkeys-lru', isServing: true }
+    let found: typeof evicting | 'ok' = evicting
+    const readiness = createReadiness({ queue: async () => found }, { failures, clock: () => now })
+    readiness.serve()
+    expect(await readiness.read()).toMatchObject({
+      isReady: true,
+      isDegraded: true,
+      checks: { queue: 'evicts keys' },
+      reasons: { queue: 'maxmemory-policy is allkeys-lru' },
+    })
+    // It was not away: what failed then still says something.
+    failures.report('queue', new Error('OOM command not allowed'))
+    now = 1_000
+    found = 'ok'
+    expect(await readiness.read()).toMatchObject({ isReady: true, checks: { queue: 'failing' } })
+  })
+
+  it('forgets a failure once the dependency has done its work again, and keeps the count', async () => {
+    let now = 0
+    const failures = createDependencyFailures(() => now)
+    const options = {
+      optional: { mail: async () => 'ok' },
+      failures,
+      failureHoldsMs: 600_000,
+      clock: () => now,
+    }
+    const readiness = createReadiness({}, options)
+    readiness.serve()
+    failures.report('mail', new Error('SMTP MAIL FROM: 530'))
+    now = 599_000
+    expect(await readiness.read()).toMatchObject({ isReady: true, checks: { mail: 'failing' } })
+    failures.recover('mail')
+    now = 599_500 + 600
+    expect(await readiness.read()).toMatchObject({ checks: { mail: 'ok' }, failures: { mail: 1 } })
+  })
+
   it('names a check that hangs', async () => {
     vi.useFakeTimers()
     try {
