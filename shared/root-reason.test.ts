@@ -38,6 +38,11 @@ it.each([
     ),
     reason: 'the Sentinels know no server of that name; correct what follows # in QUEUE_URL',
   },
+  {
+    error: coded('HANDSHAKE_SSL_ERROR', 'self-signed certificate in certificate chain'),
+    reason:
+      'the certificate is not trusted; name its authority in NODE_EXTRA_CA_CERTS (self-signed certificate in certificate chain)',
+  },
   { error: coded('53100'), reason: 'the disk of the database is full' },
   { error: coded('ER_RECORD_FILE_FULL'), reason: 'the disk of the database is full' },
   {

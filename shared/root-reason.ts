@@ -72,6 +72,11 @@ const PLAIN: readonly Plain[] = [
     isDetailed: true,
   },
   {
+    of: /self-signed certificate|unable to (verify the first|get (local )?issuer) certificate/,
+    reason: 'the certificate is not trusted; name its authority in NODE_EXTRA_CA_CERTS',
+    isDetailed: true,
+  },
+  {
     of: /^(3D000|ER_BAD_DB_ERROR|ER_DBACCESS_DENIED_ERROR)$/,
     reason: 'the server has no such database, or refuses it to this user',
     isDetailed: true,

@@ -1,8 +1,9 @@
 import { AppError } from '../app-error.ts'
 import type { DriverErrors } from './database.ts'
 
-/** What Node reports where the server cannot be reached. */
-const UNREACHABLE = /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH)$/
+/** What Node and mysql2 report where the server cannot be reached, or is not one whose certificate is trusted. */
+const UNREACHABLE =
+  /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|HANDSHAKE_\w+|(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_\w+)$/
 
 const RETRY_AFTER_SECONDS = 2
 

@@ -6,7 +6,7 @@ export const postgresErrors: DriverErrors = {
   // client. 53: insufficient resources. 55P03: lock not available. 57014: query canceled. 57P: operator intervention. 58030: I/O error.
   unavailable: /^(08...|28...|3D000|25006|26000|42P05|53...|55P03|57014|57P0[1235]|58030)$/,
   unavailableMessage:
-    /Connection terminated|timeout exceeded when trying to connect|Connection ended unexpectedly|Client has encountered a connection error|closed state|Query read timeout/i,
+    /Connection terminated|timeout exceeded when trying to connect|Connection ended unexpectedly|Client has encountered a connection error|closed state|Query read timeout|not support SSL/i,
   // The last one is what pg reports, without a code, where it gave up waiting for an answer.
   endsConnection: /^(08...|25006|57P0[123]|Query read timeout)$/,
   // Serialization failure, deadlock detected.
