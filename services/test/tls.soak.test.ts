@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { SMTPServer } from 'smtp-server'
-import { GenericContainer, Wait } from 'testcontainers'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readSnippets } from '../../scripts/docs/snippets.ts'
 import { addressOf, serviceEnvironment, startAuthApiProcess } from './support/auth-api-process.ts'
@@ -10,62 +9,13 @@ import { type Authority, anAuthority } from './support/certificate-authority.ts'
 import { ROOT, run } from './support/images.ts'
 import { startRedisServers } from './support/redis-servers.ts'
 import { startServices } from './support/running-services.ts'
+import { SERVERS, startServer } from './support/tls-servers.ts'
 import { startWorkerProcess } from './support/worker-process.ts'
 
-const PASSWORD = 'secret'
 /** The addresses of the page, by their schemes. */
 const URLS = readSnippets(ROOT, 'docs/how-to/encrypt-connections.md')
   .flatMap(({ text }) => text.split('\n'))
   .flatMap((line) => /^[A-Z_]+_URL='?(\w+:[^']+)'?$/.exec(line)?.[1] ?? [])
-
-const SERVERS = {
-  postgres: {
-    port: 5432,
-    image: 'postgres:18',
-    user: 'postgres',
-    environment: { POSTGRES_PASSWORD: PASSWORD, POSTGRES_DB: 'latchkey' },
-    command: 'docker-entrypoint.sh postgres -c ssl=on -c ssl_cert_file=/tls/cert -c ssl_key_file=/tls/key',
-    ready: Wait.forLogMessage(/ready to accept connections/, 2),
-    owner: `postgres:${PASSWORD}`,
-  },
-  mysql: {
-    port: 3306,
-    image: 'mysql:9',
-    user: 'mysql',
-    environment: { MYSQL_ROOT_PASSWORD: PASSWORD, MYSQL_DATABASE: 'latchkey' },
-    command:
-      'docker-entrypoint.sh mysqld --ssl-cert=/tls/cert --ssl-key=/tls/key --require-secure-transport=ON',
-    ready: Wait.forLogMessage(/ready for connections.*port: 3306/),
-    owner: `root:${PASSWORD}`,
-  },
-  redis: {
-    port: 6379,
-    image: 'redis:8',
-    user: 'redis',
-    environment: {},
-    command: `docker-entrypoint.sh redis-server --port 0 --tls-port 6379 --tls-cert-file /tls/cert --tls-key-file /tls/key --tls-auth-clients no --requirepass ${PASSWORD}`,
-    ready: Wait.forLogMessage('Ready to accept connections'),
-    owner: `:${PASSWORD}`,
-  },
-}
-
-/** Starts a server that speaks TLS, and returns its host and port. */
-async function startServer(kind: keyof typeof SERVERS, { server }: Authority): Promise<string> {
-  const { port, image, user, environment, command, ready } = SERVERS[kind]
-  const started = await new GenericContainer(image)
-    .withEnvironment(environment)
-    .withCopyContentToContainer([
-      { content: server.cert, target: '/given/cert' },
-      { content: server.key, target: '/given/key' },
-    ])
-    .withEntrypoint(['sh', '-c'])
-    .withCommand([`install -d -o ${user} /tls && install -o ${user} -m 600 /given/* /tls && exec ${command}`])
-    .withExposedPorts(port)
-    .withWaitStrategy(ready)
-    .start()
-  onTestFinished(async () => void (await started.stop()))
-  return `localhost:${started.getMappedPort(port)}`
-}
 
 /** A mail server that takes mail only over TLS; returns its host and port, and whom it has had mail for. */
 async function startMailServer({ server }: Authority, secure: boolean) {

@@ -8,6 +8,7 @@ it.each([
   'mysql://a:b@db.example.com/latchkey',
   'mariadb://a:b@db.databases.svc/latchkey',
   'redis://:b@redis.example.com',
+  'mysql://a:b@db.example.com/latchkey?sslmode=disable',
   'smtp://relay.example.com:25',
 ])('%s is in clear', (url) => {
   expect(isClearText(url)).toBe(true)
@@ -19,6 +20,8 @@ it.each([
   'postgres://a:b@db.example.com/latchkey?ssl=true',
   'mysql://a:b@db.example.com/latchkey?ssl={"verifyIdentity":true}',
   'rediss://:b@redis.example.com',
+  'redis://:b@redis.example.com?tls=true',
+  'mysql://a:b@db.example.com/latchkey?ssl-mode=REQUIRED',
   'smtps://relay.example.com',
   'smtp://a:b@relay.example.com:587',
   'smtp://relay.example.com:25?requireTLS=true',
@@ -32,6 +35,21 @@ it.each([
   'file:///var/spool/latchkey',
 ])('%s is not in clear', (url) => {
   expect(isClearText(url)).toBe(false)
+})
+
+it('warns of TLS that does not verify the server', () => {
+  const warn = vi.fn()
+  const urls = {
+    DATABASE_URL: 'postgres://a:secret@db.example.com/b?sslmode=require',
+    QUEUE_URL: 'rediss://redis.example.com',
+  }
+  warnOfClearText({ environment: 'prod', urls, logger: { warn } })
+  expect(warn.mock.calls).toEqual([
+    [
+      { setting: 'DATABASE_URL', host: 'db.example.com' },
+      'DATABASE_URL does not verify the server; write sslmode=verify-full',
+    ],
+  ])
 })
 
 it.each([

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { hostsOf, withOneHost } from '../settings/setting.ts'
+import { parseTls } from '../tls-options.ts'
 import { hasDemoUsers } from '../users/demo-users.ts'
 
 interface ClearText {
@@ -9,42 +10,28 @@ interface ClearText {
   logger: { warn(details: object, message: string): void }
 }
 
-/** Logs a warning for each server that staging or prod reaches over a network without TLS. */
+/** Logs a warning for each server that staging or prod reaches over a network without TLS, or without verifying it. */
 export function warnOfClearText({ environment, urls, logger }: ClearText): void {
   if (hasDemoUsers(environment)) return
-  for (const [setting, url] of Object.entries(urls))
+  for (const [setting, url] of Object.entries(urls)) {
+    const details = { setting, host: hostsOf(url) }
     if (isClearText(url))
-      logger.warn(
-        { setting, host: hostsOf(url) },
-        `${setting} has no TLS, so passwords and users' data cross the network in clear`,
-      )
+      logger.warn(details, `${setting} has no TLS, so passwords and users' data cross the network in clear`)
+    else if (modeOf(url) === 'require')
+      logger.warn(details, `${setting} does not verify the server; write sslmode=verify-full`)
+  }
 }
 
 /** Whether the driver of `url` sends everything in clear, or may do so, to a server that is not beside this process. */
 export function isClearText(url: string): boolean {
   const { protocol, hostname, username, searchParams } = new URL(withOneHost(url))
   if (!isRemote(hostname)) return false
-  switch (protocol) {
-    case 'postgres:':
-    case 'postgresql:': {
-      const mode =
-        searchParams.get('sslmode') ?? (searchParams.has('sslrootcert') ? 'verify-full' : 'disable')
-      return mode === 'disable' && !['true', '1'].includes(searchParams.get('ssl') ?? '')
-    }
-    case 'mysql:':
-    case 'mariadb:':
-      return !searchParams.has('ssl')
-    case 'redis:':
-    case 'redis-sentinel:':
-    case 'redis-cluster:':
-      return true
-    case 'smtp:':
-      // With a user name, STARTTLS is required.
-      return username === '' && searchParams.get('requireTLS') !== 'true'
-    default:
-      return false
-  }
+  // With a user name, STARTTLS is required.
+  if (protocol === 'smtp:') return username === '' && searchParams.get('requireTLS') !== 'true'
+  return /^(postgres|mysql|mariadb|redis)/.test(protocol) && modeOf(url) === 'disable'
 }
+
+const modeOf = (url: string) => parseTls(new URL(withOneHost(url))).tls.mode
 
 /** A name without a dot is of the private network of one host, or of the same namespace. */
 const isRemote = (hostname: string): boolean =>

@@ -251,6 +251,7 @@ function openPool(
 ) {
   const pool = new pg.Pool({
     max,
+    application_name: 'latchkey-mail',
     ...withStartUp(url, {
       // BullMQ waits for jobs by `listen`, which is not a running statement.
       defaults: `-c statement_timeout=${serverTimeoutMs(silenceMs)}`,
@@ -260,7 +261,6 @@ function openPool(
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: silenceMs,
     keepAlive: true,
-    application_name: 'latchkey-mail',
   })
   pool.on('error', onError)
   // Each client has a listener: without it, a client that breaks while it is checked out ends the process.

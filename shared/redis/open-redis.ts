@@ -1,6 +1,6 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
 import { rootReason } from '../root-reason.ts'
-import { parseRedisServers, redisKind } from './redis-url.ts'
+import { parseRedisServers, readRedisServer, redisKind } from './redis-url.ts'
 
 /** A client of one server, of the one that Sentinels name, or of a cluster. */
 export type RedisClient = Redis | Cluster
@@ -37,17 +37,17 @@ function createClient(url: string, { enableOfflineQueue = true, ...waits }: Redi
     reconnectOnError: ({ message }: Error) => message.includes('READONLY') && (2 as const),
   }
   const kind = redisKind(url)
-  if (kind === 'server') return new Redis(url, { ...options, enableOfflineQueue, retryStrategy })
-  const servers = parseRedisServers(url)
-  const { username, password } = servers
-  const login = { ...options, username, password, ...(servers.hasTls ? { tls: {} } : {}) }
+  if (kind === 'server')
+    return new Redis({ ...readRedisServer(url), ...options, enableOfflineQueue, retryStrategy })
+  const { username, password, tls, ...servers } = parseRedisServers(url)
+  const login = { ...options, username, password, ...(tls && { tls }) }
   if (kind === 'cluster')
     return new Cluster(servers.hosts, {
       enableOfflineQueue,
       clusterRetryStrategy: retryStrategy,
       redisOptions: login,
       // Certificates are for names; by default the client connects to the address of a name.
-      ...(servers.hasTls ? { dnsLookup: (host, found) => found(null, host) } : {}),
+      ...(tls && { dnsLookup: (host, found) => found(null, host) }),
     })
   return new Redis({
     ...login,
@@ -59,7 +59,7 @@ function createClient(url: string, { enableOfflineQueue = true, ...waits }: Redi
     sentinelUsername: servers.sentinelUsername,
     sentinelPassword: servers.sentinelPassword,
     sentinelCommandTimeout: waits.connectTimeout,
-    ...(servers.hasTls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
+    ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
   })
 }
 

@@ -31,7 +31,7 @@ describe('a URL of Sentinels or of a cluster', () => {
           { host: 'fd00::1', port: 1 },
           { host: 'fd00::2', port: 26_379 },
         ],
-        hasTls: true,
+        tls: { rejectUnauthorized: true },
         username: 'robot',
         password: 'p@ss:w',
         database: 0,
@@ -49,7 +49,7 @@ describe('a URL of Sentinels or of a cluster', () => {
         ],
         username: '',
         password: 'secret',
-        hasTls: false,
+        tls: undefined,
       },
     },
   ])('is read in the syntax of Lettuce: $url', ({ url, read }) => {
@@ -72,12 +72,9 @@ describe('a URL of Sentinels or of a cluster', () => {
       'must end with # and the name by which the Sentinels know the server',
     ],
     ['redis-sentinel://a/x#m', 'must have only the number of a database between its hosts and the name'],
-    [
-      'redis-sentinel://a?timeout=5s#m',
-      'must have no option but sentinelMasterId, sentinelUsername, sentinelPassword',
-    ],
     ['redis-cluster://a/1', 'must have nothing after its hosts, since a cluster has only database 0'],
     ['redis-cluster://a#mymaster', 'must have nothing after its hosts, since a cluster has only database 0'],
+    ['redis://a/x', 'must have only the number of a database after its host'],
     ['redis-cluster://a:x', 'must have hosts such as redis-1:6379, separated by commas'],
     ['redis://a:1,b:2', 'must start with redis-sentinel:// or redis-cluster:// for several hosts'],
   ])('is refused in one line that says what is right: %s', (url, fault) => {

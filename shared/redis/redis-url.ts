@@ -1,4 +1,6 @@
-import { type Fault, hasStrayAt } from '../settings/setting.ts'
+import type { ConnectionOptions } from 'node:tls'
+import { type Fault, hasStrayAt, withOneHost } from '../settings/setting.ts'
+import { nodeTlsOptions } from '../tls-options.ts'
 
 /** Schemes of the URLs of Redis and Valkey, without the colon. Those that begin with `rediss` use TLS. */
 export const REDIS_PROTOCOLS = [
@@ -16,7 +18,7 @@ export type RedisKind = 'server' | 'sentinel' | 'cluster'
 /** What a URL with several hosts says. */
 export interface RedisServers {
   hosts: { host: string; port: number }[]
-  hasTls: boolean
+  tls: ConnectionOptions | undefined
   username: string
   password: string
   database: number
@@ -33,7 +35,6 @@ const HOST = /^(?:\[([0-9a-f:.]+)\]|([^:@[\]\s]+))(?::(\d{1,5}))?$/i
 const EMPTY_HOST = /^(:\d*)?$/
 const SENTINEL_PORT = 26_379
 const PORT = 6_379
-const SENTINEL_OPTIONS = ['sentinelMasterId', 'sentinelUsername', 'sentinelPassword']
 const EXAMPLES: Readonly<Record<RedisKind, string>> = {
   server: 'redis://queue.example.com:6379',
   sentinel: 'redis-sentinel://sentinel-1:26379,sentinel-2:26379/0#mymaster',
@@ -62,23 +63,38 @@ function faultOf(url: string): string | undefined {
   const kind = redisKind(url)
   const { hosts, path, options, fragment } = split(url)
   if (hosts.some((host) => EMPTY_HOST.test(host))) return 'must have no empty host'
+  if (kind === 'server' && hosts.length > 1)
+    return 'must start with redis-sentinel:// or redis-cluster:// for several hosts'
   if (kind === 'server')
-    return hosts.length === 1
-      ? undefined
-      : 'must start with redis-sentinel:// or redis-cluster:// for several hosts'
+    return /^\/?\d*$/.test(path) ? undefined : 'must have only the number of a database after its host'
   if (!hosts.every((host) => HOST.test(host)))
     return 'must have hosts such as redis-1:6379, separated by commas'
   if (kind === 'cluster') {
-    const isOnlyHosts = /^\/?0?$/.test(path) && options.size === 0 && fragment === ''
+    const isOnlyHosts = /^\/?0?$/.test(path) && fragment === ''
     return isOnlyHosts ? undefined : 'must have nothing after its hosts, since a cluster has only database 0'
   }
   if (!/^(\/\d*)?$/.test(path))
     return 'must have only the number of a database between its hosts and the name'
-  const unknown = [...options.keys()].find((name) => !SENTINEL_OPTIONS.includes(name))
-  if (unknown) return `must have no option but ${SENTINEL_OPTIONS.join(', ')}`
   return fragment || options.get('sentinelMasterId')
     ? undefined
     : 'must end with # and the name by which the Sentinels know the server'
+}
+
+/** Reads a URL of one server and without a fault, as options of ioredis. */
+export function readRedisServer(text: string) {
+  const url = new URL(text)
+  const { db, family, connectionName } = Object.fromEntries(url.searchParams)
+  const tls = nodeTlsOptions(url)
+  return {
+    host: url.hostname.replaceAll(/[[\]]/g, ''),
+    port: Number(url.port || PORT),
+    username: decodeURIComponent(url.username),
+    password: decodeURIComponent(url.password),
+    db: Number(url.pathname.slice(1) || db || 0),
+    ...(family && { family: Number(family) }),
+    ...(connectionName && { connectionName }),
+    ...(tls && { tls }),
+  }
 }
 
 /** Reads a URL with several hosts and no fault. Its syntax is that of `RedisURI` of Lettuce. */
@@ -91,7 +107,7 @@ export function parseRedisServers(url: string): RedisServers {
       const [, address, name = '', port] = HOST.exec(each) ?? []
       return { host: address ?? name, port: Number(port ?? defaultPort) }
     }),
-    hasTls: url.startsWith('rediss'),
+    tls: nodeTlsOptions(new URL(withOneHost(url))),
     username: decodeURIComponent(username),
     // Without a colon it is the password, as in Lettuce.
     password: decodeURIComponent(password),

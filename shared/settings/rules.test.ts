@@ -20,6 +20,21 @@ it.each<{ settings: Record<string, string>; faults?: string[]; names?: string[] 
       'REFRESH_WINDOW must be less than TOKEN_LIFETIME, which is 3600 seconds: a refresh is for the end of a lifetime. For example: REFRESH_WINDOW=1800',
     ],
   },
+  ...[
+    'postgres://db.example.com/x?sslmode=require',
+    'postgres://127.0.0.1/x',
+    'mysql://db.example.com/x',
+  ].map((DATABASE_URL) => ({
+    settings: { DATABASE_URL, PGSSLMODE: 'verify-full' },
+    names: ['DATABASE_URL'],
+  })),
+  {
+    settings: { DATABASE_URL: 'postgres://db.example.com/x', PGSSLMODE: 'verify-full' },
+    names: ['DATABASE_URL'],
+    faults: [
+      'DATABASE_URL does not encrypt the connection, and PGSSLMODE, which is not read, is verify-full. Add sslmode=verify-full to it, or unset PGSSLMODE.',
+    ],
+  },
   { settings: { TOKEN_LIFETIME: '2', REFRESH_WINDOW: '1' } },
   { settings: { PASSWORD_HASH: 'sha1', PASSWORD_HASH_SHARED: '' } },
   { settings: { PASSWORD_HASH: 'sha1', PASSWORD_HASH_SHARED: 'argon2id,sha1' } },

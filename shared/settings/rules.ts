@@ -1,3 +1,4 @@
+import { isClearText } from '../lifecycle/warn-of-clear-text.ts'
 import { KIND_OF, type PrivateKey } from '../secrets/private-key.ts'
 import type { SettingName, Settings } from './definitions.ts'
 import type { Environment, Fault } from './setting.ts'
@@ -28,6 +29,15 @@ const KEY_SETTINGS = [
 ] as const
 
 export const RULES: readonly Rule[] = [
+  // Without this, a connection that the shell has encrypted until now would be in clear.
+  rule(['DATABASE_URL'], ({ DATABASE_URL: url }, { PGSSLMODE: mode = '' }) =>
+    url.startsWith('postgres') && /^(require|verify-ca|verify-full)$/.test(mode) && isClearText(url)
+      ? fault('DATABASE_URL', {
+          message: `does not encrypt the connection, and PGSSLMODE, which is not read, is ${mode}`,
+          remedy: `Add sslmode=${mode} to it, or unset PGSSLMODE.`,
+        })
+      : [],
+  ),
   rule(KEY_SETTINGS, (settings) => [...findSignerFaults(settings), ...findKeyFaults(settings)]),
   rule(['TOKEN_LIFETIME', 'REFRESH_WINDOW'], ({ TOKEN_LIFETIME: lifetime, REFRESH_WINDOW: window }) =>
     window < lifetime

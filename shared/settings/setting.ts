@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { decodeSecret } from '../secrets/secret.ts'
+import { findOptionFault } from './url-options.ts'
 
 /** Settings as text, by name. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -125,15 +126,37 @@ export function url(
   { missing, findFault = () => undefined, ...about }: About & UrlOptions,
 ) {
   const schema = checked(z.string(missing ?? 'is missing'), (given) => {
-    const fault = findFault(given) ?? (hasStrayAt(given) ? STRAY_AT : undefined)
+    const fault = findFault(given) ?? findTextFault(given)
     if (fault) return fault
-    const protocol = URL.parse(withOneHost(given))?.protocol.slice(0, -1)
-    const isKnown = protocol !== undefined && (protocols.length === 0 || protocols.includes(protocol))
-    if (isKnown) return undefined
+    const parsed = URL.parse(withOneHost(given))
+    if (parsed && (protocols.length === 0 || protocols.includes(parsed.protocol.slice(0, -1))))
+      return findOptionFault(parsed)
     const starts = listOf(protocols.map((name) => `${name}://`))
     return { message: protocols.length > 0 ? `must be a URL that starts with ${starts}` : 'must be a URL' }
   })
   return setting(schema, { isSecret: false, ...about })
+}
+
+/** What is wrong with the characters of a URL. */
+function findTextFault(text: string): Fault | undefined {
+  if (/[\t\n\r]/.test(text)) return { message: 'must be one line without tabs' }
+  if (hasStrayAt(text)) return STRAY_AT
+  return hasStrayPercent(text) ? STRAY_PERCENT : undefined
+}
+
+const STRAY_PERCENT: Fault = {
+  message: 'must have each % of its user name and password written %25',
+  remedy: 'Other characters are percent-encoded as UTF-8: ü is %C3%BC.',
+}
+
+/** Whether a `%` begins no percent-encoded UTF-8. Drivers would throw an error without the setting's name. */
+function hasStrayPercent(text: string): boolean {
+  try {
+    decodeURIComponent(text.replace(/\?[^#]*/, ''))
+    return false
+  } catch {
+    return true
+  }
 }
 
 const STRAY_AT: Fault = {

@@ -15,6 +15,7 @@ import {
   transactionEnd,
 } from '../run-transaction.ts'
 import { toAppError, toFinalError, translating } from '../to-app-error.ts'
+import { readMysqlUrl } from './connection-url.ts'
 import { openPool, type Pool, SESSION, type Step } from './pool.ts'
 import { LOCK_TIMEOUT_SECONDS, lockNotFree, withRowLock } from './row-lock.ts'
 
@@ -27,7 +28,7 @@ const FIND_CLUSTER = {
 export function openMysql(dialect: Dialect, url: string, given: DatabaseOptions): Database {
   const options = { ...DEFAULT_OPTIONS, ...given }
   const connection: mysql.ConnectionOptions = {
-    uri: url.replace(/^mariadb:/, 'mysql:'),
+    ...readMysqlUrl(url),
     timezone: 'Z',
     charset: 'utf8mb4',
     connectTimeout: options.connectTimeoutMs,

@@ -115,10 +115,10 @@ function openPools(
     },
   }
   const shared = {
+    application_name: 'latchkey',
     ...withStartUp(url),
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
-    application_name: 'latchkey',
   }
   const prepareWith = (timeLimitMs: number) => async (client: Client) => {
     // Without a listener, a connection that breaks between two tasks ends the process.

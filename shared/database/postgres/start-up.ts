@@ -1,3 +1,5 @@
+import { readPostgresUrl } from './connection-url.ts'
+
 interface StartUp {
   /** Options that those of the URL override. */
   defaults?: string
@@ -31,18 +33,16 @@ const optionsOf = (settings: readonly Setting[]): string =>
   settings.map(({ name, value }) => `-c ${name}=${value.replaceAll(' ', '\\ ')}`).join(' ')
 
 /**
- * Returns the URL and the start-up options of a connection. `pg` would let the options of a URL replace all others; of
- * options that occur twice, PostgreSQL takes the last.
+ * Returns what the URL says, and the start-up options of a connection. `pg` would let the options of a URL replace all
+ * others; of options that occur twice, PostgreSQL takes the last.
  */
 export function withStartUp(
   url: string,
   { defaults = '', fixed = '' }: StartUp = {},
-): { connectionString: string; options: string } {
-  const connection = new URL(url)
-  const ofUrl = connection.searchParams.get('options') ?? ''
-  connection.searchParams.delete('options')
+): ReturnType<typeof readPostgresUrl> & { options: string } {
+  const ofUrl = new URL(url).searchParams.get('options') ?? ''
   return {
-    connectionString: connection.href,
+    ...readPostgresUrl(url),
     options: `${defaults} ${ofUrl} ${fixed} ${optionsOf(SESSION)}`.trim(),
   }
 }
