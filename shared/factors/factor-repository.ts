@@ -16,10 +16,13 @@ export interface Factor {
   lastUsedAt: Date | undefined
   /** The time step of the last code, or the signature counter. */
   lastCounter: number | undefined
+  /** What guarded the account when the enrolment began; undefined for a factor that is confirmed at once. */
+  begunUnder: string | undefined
 }
 
 export interface NewFactor extends Pick<Factor, 'id' | 'kind' | 'name' | 'data'> {
   userid: string
+  begunUnder?: string
 }
 
 /** A recovery code that is not used yet. */
@@ -39,15 +42,17 @@ interface FactorRow {
   last_used_at: Date | null
   // pg returns a bigint as text.
   last_counter: number | string | null
+  begun_under: string | null
 }
 
 const INSERT: Statement = {
   name: 'factor-insert',
-  text: 'insert into user_factor (id, userid, kind, name, data, created_at) values ($1, $2, $3, $4, $5, $6)',
+  text: `insert into user_factor (id, userid, kind, name, data, created_at, begun_under)
+    values ($1, $2, $3, $4, $5, $6, $7)`,
 }
 const FIND: Statement = {
   name: 'factor-of-user',
-  text: `select id, kind, name, data, created_at, confirmed_at, last_used_at, last_counter
+  text: `select id, kind, name, data, created_at, confirmed_at, last_used_at, last_counter, begun_under
     from user_factor where userid = $1 order by created_at, id`,
 }
 const CONFIRM: Statement = {
@@ -72,10 +77,6 @@ const DELETE: Statement = {
   name: 'factor-delete',
   text: 'delete from user_factor where id = $1 and userid = $2 and confirmed_at is not null',
 }
-const DELETE_PENDING: Statement = {
-  name: 'factor-delete-pending',
-  text: 'delete from user_factor where userid = $1 and kind = $2 and confirmed_at is null',
-}
 const DELETE_ALL: Statement = { name: 'factor-delete-all', text: 'delete from user_factor where userid = $1' }
 const FIND_CODES: Statement = {
   name: 'recovery-code-of-user',
@@ -98,8 +99,9 @@ export function createFactorRepository(db: Queryable) {
     (await db.execute(statement, [db.toUuidValue(id), ...values])) === 1
 
   return {
-    async insert({ id, userid, kind, name, data }: NewFactor, now: Date): Promise<void> {
-      await db.execute(INSERT, [db.toUuidValue(id), db.toUuidValue(userid), kind, name ?? null, data, now])
+    async insert({ id, userid, kind, name, data, begunUnder }: NewFactor, now: Date): Promise<void> {
+      const ids = [db.toUuidValue(id), db.toUuidValue(userid)]
+      await db.execute(INSERT, [...ids, kind, name ?? null, data, now, begunUnder ?? null])
     },
 
     /** Finds the factors of a user, also those that are not confirmed; the oldest first. */
@@ -114,6 +116,7 @@ export function createFactorRepository(db: Queryable) {
         confirmedAt: row.confirmed_at ?? undefined,
         lastUsedAt: row.last_used_at ?? undefined,
         lastCounter: row.last_counter === null ? undefined : Number(row.last_counter),
+        begunUnder: row.begun_under ?? undefined,
       }))
     },
 
@@ -134,14 +137,14 @@ export function createFactorRepository(db: Queryable) {
     /** Deletes a confirmed factor of the user; false when the user has no such factor. */
     delete: (id: string, userid: string) => changesOne(DELETE, id, db.toUuidValue(userid)),
 
-    /** Deletes the factors of a kind that the user has not confirmed. */
-    async deletePending(userid: string, kind: FactorKind): Promise<void> {
-      await db.execute(DELETE_PENDING, [db.toUuidValue(userid), kind])
-    },
-
     /** Deletes every factor and recovery code of the user. */
     async deleteAll(userid: string): Promise<void> {
       await db.execute(DELETE_ALL, [db.toUuidValue(userid)])
+      await db.execute(DELETE_CODES, [db.toUuidValue(userid)])
+    },
+
+    /** Deletes the recovery codes of the user. */
+    async deleteCodes(userid: string): Promise<void> {
       await db.execute(DELETE_CODES, [db.toUuidValue(userid)])
     },
 
@@ -167,12 +170,12 @@ export function createFactorRepository(db: Queryable) {
  * Needs a transaction that has locked the user.
  */
 export async function storeFactorKinds(
-  factors: Pick<FactorRepository, 'find' | 'deleteAll'>,
+  factors: Pick<FactorRepository, 'find' | 'deleteCodes'>,
   users: Pick<UserRepository, 'setProperty'>,
   userid: string,
 ): Promise<void> {
   const confirmed = (await factors.find(userid)).filter(({ confirmedAt }) => confirmedAt)
   const kinds = [...new Set(confirmed.map(({ kind }) => kind))].toSorted()
-  if (kinds.length === 0) await factors.deleteAll(userid)
+  if (kinds.length === 0) await factors.deleteCodes(userid)
   await users.setProperty(userid, FACTORS_PROPERTY, kinds.join(' ') || null)
 }

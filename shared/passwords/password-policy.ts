@@ -30,6 +30,15 @@ const TYPED_CHARS = 4 * MAXIMUM_CHARS
 /** The schema of a password to check. */
 export const givenPasswordSchema = () => boundedString(TYPED_CHARS).meta({ format: 'password' })
 
+/** The schema of the current password, which only a user without a password leaves out. */
+export const currentPasswordSchema = () =>
+  givenPasswordSchema()
+    .min(1, 'must not be empty')
+    .optional()
+    .describe(
+      'The current password. Only a user without a password leaves it out, whose login must then be of the last five minutes.',
+    )
+
 /** The schema of a new password. Its policy is checked later: it has its own problem type. */
 export const newPasswordSchema = () =>
   boundedString(TYPED_CHARS)

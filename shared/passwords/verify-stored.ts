@@ -1,3 +1,4 @@
+import { NO_PASSWORD } from '../users/user.ts'
 import { exceedsBytes, findSchemeName, getScheme } from './schemes.ts'
 
 export interface VerificationOptions {
@@ -22,7 +23,7 @@ export async function verifyStored(
   stored: string | undefined,
   { scheme, accepted }: VerificationOptions,
 ): Promise<Verification> {
-  const unusable = stored === undefined ? undefined : findFault(stored, accepted)
+  const unusable = stored === undefined || stored === NO_PASSWORD ? undefined : findFault(stored, accepted)
   const storedScheme = stored === undefined || unusable ? undefined : findSchemeName(stored)
   if (storedScheme && stored && (await getScheme(storedScheme).verify(password, stored))) {
     const isCurrent = storedScheme === scheme && getScheme(storedScheme).isCurrent(stored)

@@ -15,6 +15,11 @@ export interface User {
   properties: readonly UserProperty[]
 }
 
+/** The stored hash of a user without a password: no password matches it. */
+export const NO_PASSWORD = '!'
+
+export const hasPassword = (user: Pick<User, 'passwordHash'>): boolean => user.passwordHash !== NO_PASSWORD
+
 export interface UserProperty {
   name: string
   value: string | null

@@ -1,5 +1,5 @@
 import { type Clock, type MonotonicClock, monotonicClock } from '@latchkey/shared/clock.ts'
-import type { Database } from '@latchkey/shared/database/database.ts'
+import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-extensions.ts'
 import {
   createDependencyFailures,
@@ -13,11 +13,11 @@ import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import type { RedisClient } from '@latchkey/shared/redis/open-redis.ts'
-import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyPluginCallback } from 'fastify'
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
+import { createAccountGuard, type UnguardedUsers } from './account-guard.ts'
 import type { AuditTrail } from './audit/audit-trail.ts'
 import {
   type AuditedRequest,
@@ -33,11 +33,10 @@ import { createLimits } from './limits/limits.ts'
 import { createNotifyNewClient, type NotifyNewClient } from './notify-new-client.ts'
 import { createAttemptCode } from './one-time-codes/attempt-code.ts'
 import { type CodePurpose, createCodeSecrets } from './one-time-codes/code-secrets.ts'
-import { createRequireCurrentPassword } from './require-current-password.ts'
 import { createSecondFactor } from './second-factor/second-factor.ts'
 import type { Claims } from './tokens/claims.ts'
 import { createSessionRepository } from './tokens/session-repository.ts'
-import { secretsOf } from './tokens/signing-keys.ts'
+import { type Secrets, secretsOf } from './tokens/signing-keys.ts'
 import { createStoreSession, type StoreSession } from './tokens/store-session.ts'
 import { createTokens } from './tokens/tokens.ts'
 
@@ -100,15 +99,31 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     logger,
   })
   const notify = createNotices(mails, clock)
-  const usersIn = createUserRepository
+  const usersIn = (db: Queryable): UnguardedUsers => createUserRepository(db)
   const notifyNewClient: NotifyNewClient =
     config.notices.newClient === 'on'
       ? createNotifyNewClient({ transaction, usersIn, notify, logger, clock })
       : async () => undefined
+  const { secret: factorSecret, previousSecret } = config.secondFactor
+  // A challenge, which FACTOR_SECRET signs, needs no other secret.
+  const guardSecrets: Secrets = factorSecret
+    ? [factorSecret, ...(previousSecret ? [previousSecret] : [])]
+    : secrets
+  const guard = createAccountGuard({
+    ...tokens,
+    db,
+    hasFactors: config.secondFactor.mode === 'on',
+    passwords,
+    limitLogin: limits.limitLogin,
+    field: config.login.field,
+    secrets: createCodeSecrets('guard', guardSecrets),
+    clock,
+  })
   const secondFactor = createSecondFactor(config.secondFactor, {
     ...tokens,
     transaction,
     usersIn,
+    guard,
     notify,
     notifyNewClient,
     limits,
@@ -117,7 +132,6 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     registry,
     clock,
   })
-  const requireFreshFactor = (user: User, claims: Claims) => secondFactor?.requireFresh(user, claims)
   const clientOf = (request: AuditedRequest & LimitedRequest): Client => ({
     request,
     audit: auditOf(request),
@@ -130,12 +144,13 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     failures,
     db,
     transaction,
-    users: createUserRepository(db),
+    users: usersIn(db),
     usersIn,
     passwords,
     tokens,
     /** Creates the tokens and codes of a purpose, and their hashes. */
     codeSecretsFor: (purpose: CodePurpose) => createCodeSecrets(purpose, secrets),
+    guard,
     attemptCode: createAttemptCode(limits.limitCodes),
     /** Undefined where SECOND_FACTOR is `off`. */
     secondFactor,
@@ -143,14 +158,6 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     freshFactorProblems: secondFactor ? (['insufficient_user_authentication'] as const) : [],
     limits,
     notifyNewClient,
-    /** Throws for a user with a second factor who has not logged in with it recently. */
-    requireFreshFactor,
-    requireCurrentPassword: createRequireCurrentPassword({
-      passwords,
-      limitLogin: limits.limitLogin,
-      field: config.login.field,
-      requireFreshFactor,
-    }),
     createMailsOf,
     mails,
     notify,

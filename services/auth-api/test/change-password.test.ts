@@ -126,7 +126,8 @@ describe('PUT /profile/password', () => {
   })
 
   it.each([
-    { body: {}, path: 'currentPassword' },
+    { body: {}, path: 'password' },
+    { body: { password: NEW_PASSWORD }, path: 'currentPassword' },
     { body: { currentPassword: PASSWORD }, path: 'password' },
     { body: { currentPassword: '', password: NEW_PASSWORD }, path: 'currentPassword' },
     { body: { currentPassword: 1, password: NEW_PASSWORD }, path: 'currentPassword' },

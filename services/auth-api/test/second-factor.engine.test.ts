@@ -277,12 +277,41 @@ describe('recovery codes', () => {
   it('are replaced by new ones', async () => {
     const user = await aUser(app)
     const { token, recoveryCodes } = await enrolUser(app, user, atStep(0))
-    const renewed = (await post(app, '/profile/factors/recoverycodes', {}, token)).json().recoveryCodes
+    const created = (await post(app, '/profile/factors/recoverycodes', {}, token)).json()
+    const renewed = created.recoveryCodes
     expect(renewed).toHaveLength(10)
     const statusOf = async (code: string) =>
       (await answer(app, await challengeOf(app, user), code)).statusCode
-    expect(await statusOf(recoveryCodes[0] ?? '')).toBe(422)
+    expect(await statusOf(renewed[0]), 'not confirmed').toBe(422)
+    expect(await statusOf(recoveryCodes[0] ?? '')).toBe(200)
+    const confirmed = () =>
+      post(app, '/profile/factors/recoverycodes/confirm', { challenge: created.challenge }, token)
+    atStep(29)
+    const statuses = (await Promise.all([confirmed(), confirmed(), confirmed()])).map(
+      (each) => each.statusCode,
+    )
+    expect(statuses.toSorted()).toEqual([204, 422, 422])
+    expect(await statusOf(recoveryCodes[1] ?? '')).toBe(422)
     expect(await statusOf(renewed[0])).toBe(200)
+    expect((await listOf(token)).recoveryCodes).toBe(9)
+  })
+
+  it('are confirmed within a quarter of an hour, by the challenge that came with them', async () => {
+    const user = await aUser(app)
+    const { token } = await enrolUser(app, user, atStep(0))
+    const others = await enrolUser(app, await aUser(app), atStep(0))
+    const create = async (by: string) =>
+      (await post(app, '/profile/factors/recoverycodes', {}, by)).json().challenge
+    const challenge = await create(token)
+    const confirm = async (text: string, by = token) =>
+      (await post(app, '/profile/factors/recoverycodes/confirm', { challenge: text }, by)).json()
+    const isRefused = { type: typeOf('challenge-refused'), status: 422 }
+    expect(await confirm(await create(others.token))).toMatchObject(isRefused)
+    expect(await confirm(challenge, others.token)).toMatchObject(isRefused)
+    expect(await confirm(await challengeOf(app, user))).toMatchObject(isRefused)
+    expect(await confirm('')).toMatchObject({ status: 400 })
+    atStep(30)
+    expect(await confirm(challenge)).toMatchObject(isRefused)
   })
 
   it('are not made for a user who has no factor to replace', async () => {
@@ -462,11 +491,15 @@ describe('a user with a factor', () => {
       Array.from({ length: 8 }, () => post(app, '/login/stepup', { code }, old)),
     )
     expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, ...Array(7).fill(422)])
-    for (const payload of [{}, { code, currentPassword: PASSWORD }])
-      expect((await post(app, '/login/stepup', payload, old)).json()).toMatchObject({
+    expect((await post(app, '/login/stepup', {}, old)).json()).toMatchObject({
+      type: typeOf('second-factor-refused'),
+    })
+    expect((await post(app, '/login/stepup', { code, currentPassword: PASSWORD }, old)).json()).toMatchObject(
+      {
         status: 400,
         errors: [{ message: 'must have either code or currentPassword' }],
-      })
+      },
+    )
   })
 })
 

@@ -4,6 +4,7 @@ import { DEFAULT_POLICY } from '@latchkey/shared/passwords/test/default-policy.t
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { expect, it } from 'vitest'
+import type { GuardedUser } from '../account-guard.ts'
 import { aClient } from '../test/a-client.ts'
 import { createRequestReset } from './password-reset/request-reset.ts'
 import { createRequestEmailChange } from './profile/request-email-change.ts'
@@ -61,8 +62,8 @@ function requestsFor(owner: User | undefined) {
     emailChange: () =>
       createRequestEmailChange({ ...given, changesIn: inserting })(
         aTransaction(),
-        ada(),
-        EMAIL,
+        ada() as GuardedUser,
+        { email: EMAIL, begunUnder: 'the guard' },
         client.audit,
       ),
   }

@@ -8,6 +8,7 @@ const PURPOSES = {
   reset: 'latchkey password reset',
   email: 'latchkey email change',
   signup: 'latchkey sign-up',
+  guard: 'latchkey account guard',
 } as const
 
 export type CodePurpose = keyof typeof PURPOSES

@@ -3,11 +3,13 @@ import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { type User, VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
 import { decodeJwt, SignJWT } from 'jose'
 import { describe, expect, it, vi } from 'vitest'
+import type { GuardedUser } from '../account-guard.ts'
 import { CHALLENGE_SECONDS, type ChallengePurpose, createChallenges } from './challenges.ts'
 
 const NOW = 1_800_000_000_000
 const SECRET = randomBytes(32)
 const ADA = aUser()
+const OF_ADA = { user: ADA, begunUnder: '' }
 
 function aUser(validFrom = 0): User {
   return {
@@ -32,16 +34,22 @@ const challengesOf = ({
   secret?: Uint8Array
   previous?: Uint8Array
   now?: number
-} = {}) => createChallenges({ secret, previousSecret: previous, clock: () => now })
+} = {}) =>
+  createChallenges({
+    secret,
+    previousSecret: previous,
+    guard: { allow: async (_db, user) => user as GuardedUser },
+    clock: () => now,
+  })
 
 const isRefused = expect.objectContaining({
   code: 'challenge_refused',
-  message: 'The challenge is not valid, has expired or was used; log in again',
+  message: 'The challenge is not valid, has expired or was used; begin again',
 })
 
 describe('a challenge', () => {
   it('is for its user, its purpose and five minutes', async () => {
-    const issued = await challengesOf().issue(ADA, 'latchkey-second-factor')
+    const issued = await challengesOf().issue('latchkey-second-factor', OF_ADA)
     const read = (now: number, ...purposes: ChallengePurpose[]) =>
       challengesOf({ now }).read(issued, ...purposes)
     await expect(read(NOW, 'latchkey-second-factor')).resolves.toMatchObject({
@@ -57,10 +65,10 @@ describe('a challenge', () => {
 
   it('is read with the secret before, and not signed with it', async () => {
     const previous = randomBytes(32)
-    const old = await challengesOf({ secret: previous }).issue(ADA, 'latchkey-passkey-stepup')
+    const old = await challengesOf({ secret: previous }).issue('latchkey-passkey-stepup', OF_ADA)
     const rotated = challengesOf({ previous })
     await expect(rotated.read(old, 'latchkey-passkey-stepup')).resolves.toMatchObject({ sub: ADA.userid })
-    const fresh = await rotated.issue(ADA, 'latchkey-passkey-stepup')
+    const fresh = await rotated.issue('latchkey-passkey-stepup', OF_ADA)
     await expect(challengesOf().read(fresh, 'latchkey-passkey-stepup')).resolves.toBeDefined()
     await expect(challengesOf().read(old, 'latchkey-passkey-stepup')).rejects.toEqual(isRefused)
   })
@@ -79,6 +87,7 @@ describe('a challenge', () => {
         jti: randomUUID(),
         exp: NOW / 1000 + 60,
         valid_from: 0,
+        begun_under: '',
         ...changedClaims,
       })
         .setProtectedHeader({ alg: 'HS256', typ: 'latchkey-challenge+jwt', ...changedHeader })
@@ -89,7 +98,7 @@ describe('a challenge', () => {
   })
 
   it('is refused when its signature is cut off', async () => {
-    const issued = await challengesOf().issue(ADA, 'latchkey-passkey')
+    const issued = await challengesOf().issue('latchkey-passkey', OF_ADA)
     await expect(challengesOf().read(issued.slice(0, -43), 'latchkey-passkey')).rejects.toEqual(isRefused)
   })
 })
@@ -106,7 +115,10 @@ describe('the use of a challenge', () => {
   ) => {
     const { db, execute } = storing()
     const challenges = challengesOf()
-    const challenge = await challenges.read(await challenges.issue(issuedFor, purpose), purpose)
+    const challenge = await challenges.read(
+      await challenges.issue(purpose, issuedFor && { user: issuedFor, begunUnder: '' }),
+      purpose,
+    )
     await challenges.use(db, usedBy, challenge)
     return execute.mock.calls[0]?.[1]
   }
@@ -124,7 +136,7 @@ describe('the use of a challenge', () => {
 
   it('is any user’s where it was issued before anybody was known', async () => {
     const challenges = challengesOf()
-    const issued = await challenges.issue(undefined, 'latchkey-passkey')
+    const issued = await challenges.issue('latchkey-passkey')
     expect(decodeJwt(issued).sub).toBe('00000000-0000-0000-0000-000000000000')
     await expect(use(undefined, ADA, 'latchkey-passkey')).resolves.toBeDefined()
   })

@@ -5,10 +5,14 @@ import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { type User, validFromOf } from '@latchkey/shared/users/user.ts'
 import { jwtVerify, SignJWT } from 'jose'
 import { z } from 'zod'
+import type { AccountGuard, GuardedUser } from '../account-guard.ts'
+import type { Claims } from '../tokens/claims.ts'
 import { createRevocationRepository } from '../tokens/revocation-repository.ts'
 
 /** Time in which a challenge can be answered. */
 export const CHALLENGE_SECONDS = 300
+/** Time in which what a user has to write down or set up can be confirmed. */
+export const ENROLMENT_SECONDS = 900
 
 /**
  * The purposes of challenges; a challenge for another purpose is refused. `latchkey-passkey` is for a login by a passkey alone, before
@@ -19,6 +23,7 @@ const PURPOSES = [
   'latchkey-passkey',
   'latchkey-passkey-stepup',
   'latchkey-passkey-registration',
+  'latchkey-recovery-codes',
 ] as const
 export type ChallengePurpose = (typeof PURPOSES)[number]
 
@@ -34,6 +39,10 @@ const Challenge = z.object({
   exp: z.number(),
   /** The valid-from time of the user. A later one, as after a change of the password, ends the challenge. */
   valid_from: z.number(),
+  /** What guarded the account when the challenge was issued; empty where it is for any user. */
+  begun_under: z.string(),
+  /** The recovery codes that the challenge confirms, sealed. */
+  codes: z.string().optional(),
 })
 
 export type Challenge = z.output<typeof Challenge>
@@ -46,14 +55,22 @@ export interface ChallengesDependencies {
   /** FACTOR_SECRET, from which the key is derived: no key of access tokens signs a challenge. */
   secret: Uint8Array
   previousSecret: Uint8Array | undefined
+  guard: Pick<AccountGuard, 'allow'>
   clock: Clock
+}
+
+/** Whom a challenge is for, and under what. */
+export interface ChallengeSubject {
+  user: User
+  begunUnder: string
+  codes?: string
 }
 
 /**
  * Creates and checks challenges: signed texts, each for one answer of a client, such as the second step of a login. The
  * key, the type and the audience are others than those of access tokens, so that neither is taken for the other.
  */
-export function createChallenges({ secret, previousSecret, clock }: ChallengesDependencies) {
+export function createChallenges({ secret, previousSecret, guard, clock }: ChallengesDependencies) {
   const key = toKey(secret)
   const keys = previousSecret ? [key, toKey(previousSecret)] : [key]
 
@@ -70,15 +87,31 @@ export function createChallenges({ secret, previousSecret, clock }: ChallengesDe
     throw challengeRefused()
   }
 
+  /** Requires that the guards of the account are those under which the challenge was issued, or fewer. */
+  function allow(db: Queryable, user: User, challenge: Challenge, claims?: Claims): Promise<GuardedUser> {
+    const { sub, valid_from, begun_under: begunUnder } = challenge
+    if (user.userid !== sub || validFromOf(user) !== valid_from) throw challengeRefused()
+    return guard.allow(db, user, { begunUnder, claims, refuse: challengeRefused })
+  }
+
+  async function useOnce(db: Queryable, { jti, exp }: Challenge): Promise<void> {
+    const revocations = createRevocationRepository(db)
+    if (!(await revocations.useOnce(jti, new Date(clock()), new Date(exp * 1000)))) throw challengeRefused()
+  }
+
   return {
     /** Issues a challenge for a user, or for any user. */
-    issue: (user: User | undefined, purpose: ChallengePurpose): Promise<string> =>
-      new SignJWT({ valid_from: user ? validFromOf(user) : 0 })
+    issue: (purpose: ChallengePurpose, subject?: ChallengeSubject): Promise<string> =>
+      new SignJWT({
+        valid_from: subject ? validFromOf(subject.user) : 0,
+        begun_under: subject?.begunUnder ?? '',
+        codes: subject?.codes,
+      })
         .setProtectedHeader({ alg: 'HS256', typ: TYPE })
         .setAudience(purpose)
-        .setSubject(user?.userid ?? NOBODY)
+        .setSubject(subject?.user.userid ?? NOBODY)
         .setJti(randomUUID())
-        .setExpirationTime(toNumericDate(clock()) + CHALLENGE_SECONDS)
+        .setExpirationTime(toNumericDate(clock()) + (subject?.codes ? ENROLMENT_SECONDS : CHALLENGE_SECONDS))
         .sign(key),
 
     /** Throws `challenge_refused`. */
@@ -88,16 +121,20 @@ export function createChallenges({ secret, previousSecret, clock }: ChallengesDe
       return challenge.data
     },
 
-    /** Uses a challenge of `user` inside a transaction; throws `challenge_refused` when it was used, or has ended. */
-    async use(db: Queryable, user: User, { aud, sub, jti, exp, valid_from }: Challenge): Promise<void> {
-      const isOfUser = user.userid === sub && validFromOf(user) === valid_from
-      if (!isOfUser && aud !== 'latchkey-passkey') throw challengeRefused()
-      const isFirst = await createRevocationRepository(db).useOnce(
-        jti,
-        new Date(clock()),
-        new Date(exp * 1000),
-      )
-      if (!isFirst) throw challengeRefused()
+    /**
+     * Uses the challenge of a locked user, which a factor answers. Throws `challenge_refused` when it was used, or has ended: also
+     * when a new password or a further factor guards the account by now.
+     */
+    async use(db: Queryable, user: User, challenge: Challenge): Promise<void> {
+      if (challenge.aud !== 'latchkey-passkey') await allow(db, user, challenge)
+      await useOnce(db, challenge)
+    },
+
+    /** Uses the challenge by which a token's user completes a change. Throws what `use` and the guard throw. */
+    async complete(db: Queryable, user: User, challenge: Challenge, claims: Claims): Promise<GuardedUser> {
+      const guarded = await allow(db, user, challenge, claims)
+      await useOnce(db, challenge)
+      return guarded
     },
   }
 }
@@ -106,4 +143,4 @@ const toKey = (secret: Uint8Array) =>
   createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'latchkey challenge', 32)))
 
 export const challengeRefused = () =>
-  new AppError('challenge_refused', 'The challenge is not valid, has expired or was used; log in again')
+  new AppError('challenge_refused', 'The challenge is not valid, has expired or was used; begin again')

@@ -59,7 +59,7 @@ describe('recovery codes', () => {
   }
 
   it('are ten, of three groups of four letters that are not mistaken for one another', async () => {
-    const codes = await createRecoveryCodes(secretsOf()).renew(aRepository(), 'ada', new Date())
+    const codes = createRecoveryCodes(secretsOf()).create()
     expect(new Set(codes).size).toBe(10)
     for (const code of codes)
       expect(code).toMatch(/^[0-9a-hjkmnp-tv-z]{4}-[0-9a-hjkmnp-tv-z]{4}-[0-9a-hjkmnp-tv-z]{4}$/)
@@ -68,7 +68,8 @@ describe('recovery codes', () => {
   it('are used once, typed in capitals, with spaces, and with letters for the digits that they look like', async () => {
     const recovery = createRecoveryCodes(secretsOf())
     const factors = aRepository()
-    const codes = await recovery.renew(factors, 'ada', new Date())
+    const codes = recovery.create()
+    await recovery.replace(factors, 'ada', codes, new Date())
     for (const [index, code] of codes.entries()) {
       const typed = code
         .toUpperCase()

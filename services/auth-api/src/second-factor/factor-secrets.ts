@@ -14,7 +14,7 @@ export interface FactorSecretsDependencies {
   logger: { warn(details: object, message: string): void }
 }
 
-type Purpose = 'totp' | 'recovery'
+type Purpose = 'totp' | 'recovery' | 'new recovery codes'
 
 /**
  * Creates the functions that seal and open the secrets of factors and the hashes of recovery codes, by FACTOR_SECRET. A secret
@@ -44,6 +44,10 @@ export function createFactorSecrets({ secret, previousSecret, logger }: FactorSe
     sealTotp: (userid: string, secret: string) => seal(userid, 'totp', secret),
     openTotp: (userid: string, sealed: string) => open(userid, 'totp', sealed),
     sealRecoveryCode: (userid: string, code: string) => seal(userid, 'recovery', hashOf(code)),
+    sealNewCodes: (userid: string, codes: readonly string[]) =>
+      seal(userid, 'new recovery codes', codes.join(' ')),
+    openNewCodes: async (userid: string, sealed: string) =>
+      (await open(userid, 'new recovery codes', sealed))?.split(' '),
     isRecoveryCode: async (userid: string, sealed: string, code: string) =>
       (await open(userid, 'recovery', sealed)) === hashOf(code),
   }

@@ -12,15 +12,21 @@ export type RecoveryCodes = ReturnType<typeof createRecoveryCodes>
 /** Creates the functions that issue and use recovery codes. Each needs the repository of a transaction that has locked the user. */
 export function createRecoveryCodes(secrets: FactorSecrets) {
   return {
-    /** Replaces the codes of a user by ten new ones, and returns these as a user reads them. */
-    async renew(factors: FactorRepository, userid: string, now: Date): Promise<string[]> {
-      const codes = Array.from({ length: CODES }, generateCode)
+    /** Creates ten codes, as a user reads them. */
+    create: (): string[] => Array.from({ length: CODES }, generateCode),
+
+    /** Replaces the codes of a user. */
+    async replace(
+      factors: FactorRepository,
+      userid: string,
+      codes: readonly string[],
+      now: Date,
+    ): Promise<void> {
       const rows = codes.map(async (code) => ({
         id: randomUUID(),
-        hash: await secrets.sealRecoveryCode(userid, code),
+        hash: await secrets.sealRecoveryCode(userid, normalize(code)),
       }))
       await factors.replaceCodes(userid, await Promise.all(rows), now)
-      return codes.map((code) => code.replaceAll(/(?<=^(?:.{4})+)(?!$)/g, '-'))
     },
 
     /** Uses a code; returns how many are left, and undefined for one that the user does not have. */
@@ -36,7 +42,9 @@ export function createRecoveryCodes(secrets: FactorSecrets) {
 }
 
 const generateCode = (): string =>
-  Array.from({ length: LETTERS }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
+  Array.from({ length: LETTERS }, () => ALPHABET[randomInt(ALPHABET.length)])
+    .join('')
+    .replaceAll(/(?<=^(?:.{4})+)(?!$)/g, '-')
 
 /** A user may type capitals, spaces, and the letters that the alphabet leaves out for the digits that they look like. */
 const normalize = (code: string): string =>

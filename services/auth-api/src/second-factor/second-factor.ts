@@ -4,15 +4,18 @@ import type { Database, Queryable, Transaction } from '@latchkey/shared/database
 import { createFactorRepository, storeFactorKinds } from '@latchkey/shared/factors/factor-repository.ts'
 import { type FactorKind, factorKindsOf } from '@latchkey/shared/factors/user-factors.ts'
 import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
+import { endBegunChanges } from '@latchkey/shared/users/end-codes.ts'
 import { roleOf, type User } from '@latchkey/shared/users/user.ts'
-import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { Registry } from 'prom-client'
+import type { AccountGuard, GuardedUser, UnguardedUsers } from '../account-guard.ts'
 import type { RequestAudit } from '../audit/request-audit.ts'
 import type { Config } from '../config.ts'
 import { createFactorCounter } from '../service-metrics.ts'
 import type { Caller, Claims } from '../tokens/claims.ts'
+import { withoutFactors } from '../tokens/current-amr.ts'
 import type { IssuedToken, IssueToken } from '../tokens/issue-token.ts'
-import { MULTI_FACTOR, type RequireLogin } from '../tokens/require-login.ts'
+import { MULTI_FACTOR } from '../tokens/require-login.ts'
 import type { LockUser } from '../tokens/token-validity.ts'
 import { type Challenge, challengeRefused, createChallenges } from './challenges.ts'
 import { createFactorAttempts, type FactorAttemptsDependencies } from './factor-attempts.ts'
@@ -21,9 +24,9 @@ import { createRecoveryCodes } from './recovery-codes.ts'
 
 export interface SecondFactorDependencies extends Omit<FactorAttemptsDependencies, 'count'> {
   transaction: Database['transaction']
-  usersIn: (db: Queryable) => UserRepository
+  usersIn: (db: Queryable) => UnguardedUsers
+  guard: Pick<AccountGuard, 'describe' | 'allow'>
   issueToken: IssueToken
-  requireLogin: RequireLogin
   lockUser: LockUser
   notify: SendNotice
   logger: FactorSecretsDependencies['logger']
@@ -37,20 +40,17 @@ export interface SecondFactorDependencies extends Omit<FactorAttemptsDependencie
  */
 export type VerifyFactor = (transaction: Transaction, user: User) => Promise<readonly string[]>
 
-/** Confirms a new factor of the user; returns its kind, and how it was shown. */
+/** Confirms a new factor of a locked user whom the guard allows it; returns its kind, and how it was shown. */
 export type ConfirmFactor = (
   transaction: Transaction,
   user: User,
-) => Promise<{ kind: FactorKind; amr: readonly string[] }>
+) => Promise<{ user: GuardedUser; kind: FactorKind; amr: readonly string[] }>
 
 /** What a user gets for a new factor: a token of a login with it. */
 export interface Enrolled extends IssuedToken {
   /** Empty where the user has some already. */
   recoveryCodes: string[]
 }
-
-/** The login after which a user with a second factor may change what guards the account. */
-export const RECENT_SECOND_FACTOR = { secondFactor: true, maxAgeSeconds: 300 } as const
 
 export type SecondFactor = NonNullable<ReturnType<typeof createSecondFactor>>
 
@@ -63,9 +63,8 @@ export function createSecondFactor(
   dependencies: SecondFactorDependencies,
 ) {
   if (mode !== 'on' || !secret) return undefined
-  const { transaction, usersIn, issueToken, requireLogin, lockUser, notify, logger, registry, clock } =
-    dependencies
-  const challenges = createChallenges({ secret, previousSecret, clock })
+  const { transaction, usersIn, guard, issueToken, lockUser, notify, logger, registry, clock } = dependencies
+  const challenges = createChallenges({ secret, previousSecret, guard, clock })
   const secrets = createFactorSecrets({ secret, previousSecret, logger })
   const recoveryCodes = createRecoveryCodes(secrets)
 
@@ -79,18 +78,14 @@ export function createSecondFactor(
     async requireAtLogin(user: User, audit: Pick<RequestAudit, 'report'>): Promise<void> {
       const factors = factorKindsOf(user)
       if (factors.length === 0) return
-      const challenge = await challenges.issue(user, 'latchkey-second-factor')
+      const begunUnder = await guard.describe(user)
+      const challenge = await challenges.issue('latchkey-second-factor', { user, begunUnder })
       audit.report({ name: 'second_factor.required', userid: user.userid })
       throw new AppError(
         'second_factor_required',
         'Send the challenge and a code to POST /login/secondfactor, or get the options of a passkey for it',
         { details: { challenge, factors } },
       )
-    },
-
-    /** Throws `insufficient_user_authentication` for a user with a second factor who has not logged in with it recently. */
-    requireFresh(user: User, claims: Claims): void {
-      if (factorKindsOf(user).length > 0) requireLogin(claims, RECENT_SECOND_FACTOR)
     },
 
     /**
@@ -132,25 +127,29 @@ export function createSecondFactor(
     },
 
     /**
-     * Adds the factor that `confirm` confirms inside a transaction that has locked the user. Returns a token of a login with it,
-     * and recovery codes unless the user has some. Throws `invalid_token` and what `confirm` throws.
+     * Adds the factor that `confirm` confirms inside a transaction that has locked the user. Ends what was begun without it, and for
+     * the first factor every other session: none was opened with a factor. Returns a token of a login with it, and recovery codes
+     * unless the user has some. Throws `invalid_token` and what `confirm` throws.
      */
     async add({ claims, audit }: Caller, confirm: ConfirmFactor): Promise<Enrolled> {
       const readAt = toNumericDate(clock())
       const { user, amr, codes } = await transaction(async (db) => {
-        const user = await lockUser(db, claims)
-        const hadOthers = factorKindsOf(user).length > 0
-        const { kind, amr } = await confirm(db, user)
+        const { user, kind, amr } = await confirm(db, await lockUser(db, claims))
         const factors = createFactorRepository(db)
+        const users = usersIn(db)
         const { userid } = user
-        const hasCodes = (await factors.findCodes(userid)).length > 0
-        const codes = hasCodes ? [] : await recoveryCodes.renew(factors, userid, new Date(clock()))
-        await Promise.all([
-          storeFactorKinds(factors, usersIn(db), userid),
+        const now = clock()
+        const codes = (await factors.findCodes(userid)).length > 0 ? [] : recoveryCodes.create()
+        if (codes.length > 0) await recoveryCodes.replace(factors, userid, codes, new Date(now))
+        const isFirst = factorKindsOf(user).length === 0
+        const [current] = await Promise.all([
+          isFirst ? revokeUserTokens(users, user, now, { except: claims.jti }) : user,
+          endBegunChanges(db, userid, new Date(now)),
+          storeFactorKinds(factors, users, userid),
           audit.write(db, { name: 'factor.added', userid, reason: kind }),
-          notify(db, user, { template: 'factor-added', kind, hadOthers }, audit.address),
+          notify(db, user, { template: 'factor-added', kind, hadOthers: !isFirst }, audit.address),
         ])
-        return { user, amr, codes }
+        return { user: current, amr, codes }
       })
       const issued = await issueToken(user, readAt, audit, withFactor(claims, readAt, amr))
       return { recoveryCodes: codes, ...issued }
@@ -160,7 +159,7 @@ export function createSecondFactor(
      * Deletes a factor of the user inside a transaction that has locked the user; false when the user has no such factor. Throws
      * `last_factor` where the role needs one.
      */
-    async remove(db: Transaction, user: User, id: string, audit: RequestAudit): Promise<boolean> {
+    async remove(db: Transaction, user: GuardedUser, id: string, audit: RequestAudit): Promise<boolean> {
       const factors = createFactorRepository(db)
       const { userid } = user
       const confirmed = (await factors.find(userid)).filter(({ confirmedAt }) => confirmedAt)
@@ -177,11 +176,11 @@ export function createSecondFactor(
   }
 }
 
-/** The session of a token after its user has shown a factor. */
+/** The session of a token after its user has shown a factor, and no other one. */
 const withFactor = ({ sid, amr = ['pwd'] }: Claims, readAt: number, by: readonly string[]) => ({
   sid,
   authTime: readAt,
-  amr: [...new Set([...amr, ...by, MULTI_FACTOR])],
+  amr: [...withoutFactors(amr), ...by, MULTI_FACTOR],
 })
 
 const lastFactor = () =>

@@ -1,10 +1,12 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock, MonotonicClock } from '@latchkey/shared/clock.ts'
 import type { Queryable } from '@latchkey/shared/database/database.ts'
+import { factorKindsOf } from '@latchkey/shared/factors/user-factors.ts'
 import { isIssuedAfterValidFrom, roleOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { LRUCache } from 'lru-cache'
 import type { Claims } from './claims.ts'
+import { currentAmr } from './current-amr.ts'
 import { type RevocationRepository, sessionIdOf, type TokenStatus } from './revocation-repository.ts'
 import { isReplaced, type RecordUse } from './token-pair.ts'
 
@@ -27,6 +29,7 @@ export type TokenValidity = ReturnType<typeof createTokenValidity>
 interface CachedStatus extends Pick<TokenStatus, 'replacedFrom'> {
   /** The role of its user; undefined where the user is gone, its session has ended, or the user's valid-from time ends it. */
   role: string | undefined
+  hasFactors: boolean
 }
 
 /** A read of a token's status, in progress or ended. */
@@ -41,7 +44,8 @@ interface CacheEntry {
 /**
  * Checks that a signed token has not been revoked: its user exists, its session has not ended, and it was issued after
  * the user's valid-from time. A token that was refreshed is refused once a grace has passed since its successor was used.
- * Returns its claims with the role that the user has now, with which a route's required role is compared.
+ * Returns its claims with the role that the user has now, with which a route's required role is compared, and without a second
+ * factor in `amr` once the user has none.
  * Reads a token's status at most once per `cacheSeconds`, however many requests need it at the same time.
  */
 export function createTokenValidity({
@@ -57,9 +61,10 @@ export function createTokenValidity({
   const read = async (claims: Claims): Promise<CachedStatus> => {
     const status = await revocations.findStatus(claims)
     const { replacedFrom } = status
-    if (!isCurrent(status, claims)) return { role: undefined, replacedFrom }
+    if (!isCurrent(status, claims)) return { role: undefined, hasFactors: false, replacedFrom }
     await recordUse(claims, status)
-    return { role: roleOf(status.user), replacedFrom }
+    const hasFactors = factorKindsOf(status.user).length > 0
+    return { role: roleOf(status.user), hasFactors, replacedFrom }
   }
   const remembered = new LRUCache<string, CacheEntry>({ max: maxTokens })
 
@@ -96,9 +101,11 @@ export function createTokenValidity({
     /** Resolves with the current claims. Throws `invalid_token` when the token was revoked. */
     async requireValid(claims: Claims): Promise<Claims> {
       const status = await find(claims)
-      const { role } = status
+      const { role, hasFactors } = status
       if (role === undefined || isReplaced(status, databaseTime())) throw revokedToken()
-      return claims.data.role === role ? claims : { ...claims, data: { ...claims.data, role } }
+      const amr = currentAmr(claims.amr, hasFactors)
+      const isAsIssued = claims.data.role === role && claims.amr === amr
+      return isAsIssued ? claims : { ...claims, amr, data: { ...claims.data, role } }
     },
 
     /**

@@ -1,24 +1,20 @@
 import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
-import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
+import type { Database } from '@latchkey/shared/database/database.ts'
 import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
-import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
+import type { AccountGuard, Proof } from '../../account-guard.ts'
 import type { LoggedInClient } from '../../client.ts'
-import type { RequireCurrentPassword } from '../../require-current-password.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
-import type { GetTokenUser, LockUser, TokenValidity } from '../../tokens/token-validity.ts'
+import type { TokenValidity } from '../../tokens/token-validity.ts'
 
 export interface ChangePasswordDependencies {
-  db: Pick<Database, 'transaction'> & Queryable
-  usersIn: (transaction: Queryable) => UserRepository
-  getTokenUser: GetTokenUser
-  lockUser: LockUser
-  requireCurrentPassword: RequireCurrentPassword
+  transaction: Database['transaction']
+  guard: Pick<AccountGuard, 'begin' | 'lock' | 'usersFor'>
   passwords: Pick<PasswordHasher, 'hash'>
   notify: SendNotice
   validity: Pick<TokenValidity, 'forget'>
@@ -28,32 +24,33 @@ export interface ChangePasswordDependencies {
 }
 
 export interface PasswordChange {
-  currentPassword: string
+  /** Absent for a user without a password. */
+  currentPassword?: string | undefined
   password: string
 }
 
 /**
  * Changes the password of a token's user, ends the open resets and every token issued so far, and returns a new one.
- * Throws `password_refused` with `violations`, `wrong_password`, and `invalid_token` when the token has ended.
+ * Throws `password_refused` with `violations`, and what the guard throws.
  */
 export function createChangePassword(dependencies: ChangePasswordDependencies) {
-  const { db, usersIn, getTokenUser, lockUser, requireCurrentPassword } = dependencies
-  const { passwords, notify, validity, issueToken, policy, clock } = dependencies
+  const { transaction, guard, passwords, notify, validity, issueToken, policy, clock } = dependencies
 
   /** Concurrent changes: the second fails, because the first has ended its token. */
-  const store = ({ claims, audit }: Caller, passwordHash: string): Promise<User> =>
-    db.transaction(async (transaction) => {
-      const users = usersIn(transaction)
-      const user = await lockUser(transaction, claims)
+  const store = (caller: Caller, proof: Proof, passwordHash: string): Promise<User> =>
+    transaction(async (db) => {
+      const user = await guard.lock(db, caller, proof)
+      const users = guard.usersFor(db, user)
+      const { audit } = caller
       const { userid } = user
       const now = clock()
       // None of them needs the answer of another one.
       const [changed] = await Promise.all([
         revokeUserTokens(users, user, now),
         users.setPassword(userid, passwordHash),
-        endCodes(transaction, userid, new Date(now)),
-        audit.write(transaction, { name: 'password.changed', userid }),
-        notify(transaction, user, { template: 'password-changed' }, audit.address),
+        endCodes(db, userid, new Date(now)),
+        audit.write(db, { name: 'password.changed', userid }),
+        notify(db, user, { template: 'password-changed' }, audit.address),
       ])
       return changed
     })
@@ -64,12 +61,12 @@ export function createChangePassword(dependencies: ChangePasswordDependencies) {
   ): Promise<IssuedToken> => {
     // Cheaper than the hash of a guess, and says nothing about the current password.
     requirePolicy(password, policy)
-    await requireCurrentPassword(await getTokenUser(db, caller.claims), currentPassword, caller)
+    const proof = await guard.begin('changePassword', caller, currentPassword)
     const client = { address: caller.audit.address, trust: 'known' } as const
     const passwordHash = await passwords.hash(password, client)
     const readAt = toNumericDate(clock())
-    const user = await store(caller, passwordHash)
+    const user = await store(caller, proof, passwordHash)
     validity.forget(caller.claims)
-    return issueToken(user, readAt, caller.audit, { amr: caller.claims.amr })
+    return issueToken(user, readAt, caller.audit, proof.login)
   }
 }

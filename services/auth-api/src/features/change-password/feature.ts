@@ -6,14 +6,11 @@ import { changePasswordRoutes } from './routes.ts'
 
 /** Adds `PUT /profile/password`. */
 export async function addChangePassword(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { db, usersIn, passwords, notify, clock, requireCurrentPassword } = core
-  const { getTokenUser, lockUser, validity, issueToken } = core.tokens
+  const { transaction, guard, passwords, notify, clock } = core
+  const { validity, issueToken } = core.tokens
   const changePassword = createChangePassword({
-    db,
-    usersIn,
-    getTokenUser,
-    lockUser,
-    requireCurrentPassword,
+    transaction,
+    guard,
     passwords,
     notify,
     validity,

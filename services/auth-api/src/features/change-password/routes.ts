@@ -1,5 +1,5 @@
 import type { ErrorCode } from '@latchkey/shared/app-error.ts'
-import { givenPasswordSchema, newPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
+import { currentPasswordSchema, newPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
@@ -10,7 +10,7 @@ import type { PasswordChange } from './change-password.ts'
 const PasswordChangeBody = z
   .object(
     {
-      currentPassword: givenPasswordSchema().min(1, 'must not be empty'),
+      currentPassword: currentPasswordSchema(),
       password: newPasswordSchema(),
     },
     'must be a JSON object',

@@ -7,18 +7,8 @@ import { deleteAccountRoutes } from './routes.ts'
 /** Adds `POST /profile/delete`, where ACCOUNT_DELETION is `on`. */
 export async function addDeleteAccount(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   if (config.profile.deletion !== 'on') return
-  const { db, usersIn, requireCurrentPassword, notify, clock } = core
-  const { getTokenUser, lockUser, validity } = core.tokens
-  const deleteAccount = createDeleteAccount({
-    db,
-    usersIn,
-    getTokenUser,
-    lockUser,
-    requireCurrentPassword,
-    notify,
-    validity,
-    clock,
-  })
+  const { guard, notify, clock } = core
+  const deleteAccount = createDeleteAccount({ guard, notify, validity: core.tokens.validity, clock })
   await app.register(deleteAccountRoutes, {
     freshFactorProblems: core.freshFactorProblems,
     deleteAccount: (currentPassword, request) =>

@@ -1,17 +1,17 @@
 import type { ErrorCode } from '@latchkey/shared/app-error.ts'
-import { givenPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
+import { currentPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 
 const AccountDeletion = z
-  .object({ currentPassword: givenPasswordSchema().min(1, 'must not be empty') }, 'must be a JSON object')
+  .object({ currentPassword: currentPasswordSchema() }, 'must be a JSON object')
   .meta({ id: 'AccountDeletion', examples: [{ currentPassword: 'c0rrect-Horse!' }] })
 
 export interface DeleteAccountRoutesOptions {
   freshFactorProblems: readonly ErrorCode[]
   /** `request` identifies the client, whose wrong passwords are limited. */
-  deleteAccount: (currentPassword: string, request: FastifyRequest) => Promise<void>
+  deleteAccount: (currentPassword: string | undefined, request: FastifyRequest) => Promise<void>
 }
 
 export const deleteAccountRoutes: FastifyPluginAsyncZod<DeleteAccountRoutesOptions> = async (

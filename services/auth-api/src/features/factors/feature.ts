@@ -10,7 +10,7 @@ import { createVerifyCode } from './verify-code.ts'
 
 /** Adds second factors, the second step of a login, and the step-up of a token, where SECOND_FACTOR is `on`. */
 export async function addFactors(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { db, secondFactor, notify, requireCurrentPassword, clock } = core
+  const { db, transaction, secondFactor, notify, guard, clock } = core
   const { clientOf, loggedInClientOf } = core
   const { getTokenUser, lockUser, issueToken } = core.tokens
   if (!secondFactor) return
@@ -21,20 +21,13 @@ export async function addFactors(app: FastifyInstance, config: Config, core: Cor
     getTokenUser,
     secondFactor,
     verifyCode,
-    requireCurrentPassword,
+    guard,
     issueToken,
     clock,
   })
-  const enrolTotp = createEnrolTotp({
-    db,
-    getTokenUser,
-    lockUser,
-    requireCurrentPassword,
-    secondFactor,
-    productName: config.secondFactor.productName,
-    clock,
-  })
-  const factors = createManageFactors({ db, getTokenUser, lockUser, secondFactor, clock })
+  const { productName } = config.secondFactor
+  const enrolTotp = createEnrolTotp({ guard, secondFactor, productName, clock })
+  const factors = createManageFactors({ db, transaction, guard, lockUser, secondFactor, clock })
   await app.register(factorRoutes, {
     answer: (given, request) => answer(given, clientOf(request)),
     stepUp: (given, request) => stepUp(given, loggedInClientOf(request)),
@@ -43,6 +36,8 @@ export async function addFactors(app: FastifyInstance, config: Config, core: Cor
     confirmTotp: (code, request) => enrolTotp.confirm(code, loggedInClientOf(request)),
     rename: (id, name, request) => factors.rename(loggedInClientOf(request), id, name),
     remove: (id, request) => factors.remove(loggedInClientOf(request), id),
-    renewRecoveryCodes: (request) => factors.renewRecoveryCodes(loggedInClientOf(request)),
+    createRecoveryCodes: (request) => factors.createRecoveryCodes(loggedInClientOf(request)),
+    confirmRecoveryCodes: (challenge, request) =>
+      factors.confirmRecoveryCodes(loggedInClientOf(request), challenge),
   })
 }

@@ -2,25 +2,31 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { createFactorRepository, type Factor } from '@latchkey/shared/factors/factor-repository.ts'
-import { factorKindsOf } from '@latchkey/shared/factors/user-factors.ts'
+import type { AccountGuard } from '../../account-guard.ts'
+import type { LoggedInClient } from '../../client.ts'
+import { challengeRefused } from '../../second-factor/challenges.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
-import type { Caller } from '../../tokens/claims.ts'
-import type { GetTokenUser, LockUser } from '../../tokens/token-validity.ts'
+import type { LockUser } from '../../tokens/token-validity.ts'
 
 export interface ManageFactorsDependencies {
-  db: Pick<Database, 'transaction'> & Queryable
-  getTokenUser: GetTokenUser
+  db: Queryable
+  transaction: Database['transaction']
+  guard: AccountGuard
   lockUser: LockUser
-  secondFactor: Pick<SecondFactor, 'remove' | 'recoveryCodes'>
+  secondFactor: Pick<SecondFactor, 'remove' | 'recoveryCodes' | 'secrets' | 'challenges'>
   clock: Clock
 }
 
-/**
- * Creates the functions that list, rename and remove the factors of a user. Each but `list` throws `invalid_token` when the
- * token has ended.
- */
+/** New recovery codes, and what confirms that they are stored. */
+export interface NewCodes {
+  recoveryCodes: string[]
+  challenge: string
+}
+
+/** Creates the functions that list, rename and remove the factors of a user. Each but `list` throws what the guard throws. */
 export function createManageFactors(dependencies: ManageFactorsDependencies) {
-  const { db, getTokenUser, lockUser, secondFactor, clock } = dependencies
+  const { db, transaction, guard, lockUser, secondFactor, clock } = dependencies
+  const { recoveryCodes, secrets, challenges } = secondFactor
 
   return {
     /** Lists the confirmed factors of a user, and counts the recovery codes that are left. */
@@ -31,28 +37,43 @@ export function createManageFactors(dependencies: ManageFactorsDependencies) {
     },
 
     /** Throws `factor_not_found`. */
-    async rename({ claims }: Caller, id: string, name: string): Promise<void> {
-      const { userid } = await getTokenUser(db, claims)
-      if (!(await createFactorRepository(db).rename(id, userid, name))) throw noSuchFactor()
-    },
+    rename: (client: LoggedInClient, id: string, name: string): Promise<void> =>
+      guard.change('renameFactor', client, undefined, async (db, { userid }) => {
+        if (!(await createFactorRepository(db).rename(id, userid, name))) throw noSuchFactor()
+      }),
 
     /** Throws `factor_not_found`, and `last_factor` where the role needs one. */
-    remove: ({ claims, audit }: Caller, id: string): Promise<void> =>
-      db.transaction(async (transaction) => {
-        const user = await lockUser(transaction, claims)
-        if (!(await secondFactor.remove(transaction, user, id, audit))) throw noSuchFactor()
+    remove: (client: LoggedInClient, id: string): Promise<void> =>
+      guard.change('removeFactor', client, undefined, async (db, user) => {
+        if (!(await secondFactor.remove(db, user, id, client.audit))) throw noSuchFactor()
       }),
 
-    /** Replaces the recovery codes; returns the new ones. Throws `factor_not_found` for a user who has no factor to replace. */
-    renewRecoveryCodes: ({ claims, audit }: Caller): Promise<string[]> =>
-      db.transaction(async (transaction) => {
-        const user = await lockUser(transaction, claims)
-        if (factorKindsOf(user).length === 0) throw nothingToReplace()
+    /**
+     * Creates recovery codes, which replace those of before once the challenge confirms that they are stored. Throws
+     * `factor_not_found` for a user who has no factor to replace.
+     */
+    async createRecoveryCodes(client: LoggedInClient): Promise<NewCodes> {
+      const { user, begunUnder } = await guard.begin('renewRecoveryCodes', client)
+      if (!guard.hasFactor(user)) throw nothingToReplace()
+      const created = recoveryCodes.create()
+      const codes = await secrets.sealNewCodes(user.userid, created)
+      const challenge = await challenges.issue('latchkey-recovery-codes', { user, begunUnder, codes })
+      return { recoveryCodes: created, challenge }
+    },
+
+    /** Replaces the recovery codes by those that the challenge was issued with. Throws `challenge_refused`. */
+    async confirmRecoveryCodes({ claims, audit }: LoggedInClient, text: string): Promise<void> {
+      const challenge = await challenges.read(text, 'latchkey-recovery-codes')
+      await transaction(async (db) => {
+        const user = await challenges.complete(db, await lockUser(db, claims), challenge, claims)
+        if (!guard.hasFactor(user)) throw nothingToReplace()
         const { userid } = user
-        await audit.write(transaction, { name: 'recovery_codes.renewed', userid })
-        const factors = createFactorRepository(transaction)
-        return secondFactor.recoveryCodes.renew(factors, userid, new Date(clock()))
-      }),
+        const codes = await secrets.openNewCodes(userid, challenge.codes ?? '')
+        if (!codes) throw challengeRefused()
+        await recoveryCodes.replace(createFactorRepository(db), userid, codes, new Date(clock()))
+        await audit.write(db, { name: 'recovery_codes.renewed', userid })
+      })
+    },
   }
 }
 

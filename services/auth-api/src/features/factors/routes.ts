@@ -1,6 +1,6 @@
 import type { Factor } from '@latchkey/shared/factors/factor-repository.ts'
 import { FACTOR_KINDS } from '@latchkey/shared/factors/user-factors.ts'
-import { givenPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
+import { currentPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import { displayName } from '@latchkey/shared/users/account-names.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
@@ -8,11 +8,12 @@ import { z } from 'zod'
 import { sixDigitCodeSchema } from '../../one-time-codes/code-schemas.ts'
 import { FACTOR_NOT_YET_REQUIRED } from '../../plugins/authenticate.ts'
 import { challengeText } from '../../second-factor/challenges.ts'
-import { type Enrolled, RECENT_SECOND_FACTOR } from '../../second-factor/second-factor.ts'
+import type { Enrolled } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { EnrolledFactor, TokenResponse } from '../../tokens/token-response.ts'
 import type { ChallengeAnswer } from './answer-challenge.ts'
 import type { Enrolment, TotpRequest } from './enrol-totp.ts'
+import type { NewCodes } from './manage-factors.ts'
 import type { StepUp } from './step-up.ts'
 
 const SECRET = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
@@ -41,15 +42,14 @@ const StepUpBody = z
   .object(
     {
       code: anyCode().optional(),
-      currentPassword: givenPasswordSchema()
-        .min(1, 'must not be empty')
-        .optional()
-        .describe('In place of a code, for a user without a second factor.'),
+      currentPassword: currentPasswordSchema().describe(
+        'In place of a code, for a user without a second factor. A user without a password leaves it out too.',
+      ),
     },
     'must be a JSON object',
   )
   .refine(
-    ({ code, currentPassword }) => (code === undefined) !== (currentPassword === undefined),
+    ({ code, currentPassword }) => code === undefined || currentPassword === undefined,
     'must have either code or currentPassword',
   )
   .meta({ id: 'StepUp', examples: [{ code: '042711' }] })
@@ -57,7 +57,7 @@ const StepUpBody = z
 const TotpEnrolment = z
   .object(
     {
-      currentPassword: givenPasswordSchema().min(1, 'must not be empty'),
+      currentPassword: currentPasswordSchema(),
       name: displayName().min(1, 'must not be empty').optional().describe('What the user calls the device.'),
     },
     'must be a JSON object',
@@ -86,8 +86,18 @@ const TotpConfirmation = z
 const recoveryCodes = () => z.array(z.string()).describe('Shown this once. Each is valid once.')
 
 const RecoveryCodesResponse = z
-  .object({ recoveryCodes: recoveryCodes() })
-  .meta({ id: 'RecoveryCodes', examples: [{ recoveryCodes: [RECOVERY_CODE] }] })
+  .object({
+    recoveryCodes: recoveryCodes(),
+    challenge: z.string().describe('Confirms them, within 15 minutes.'),
+  })
+  .meta({ id: 'RecoveryCodes', examples: [{ recoveryCodes: [RECOVERY_CODE], challenge: 'eyJ0eXAi…' }] })
+
+const RecoveryCodesConfirmation = z
+  .object(
+    { challenge: challengeText().describe('The `challenge` that came with the codes.') },
+    'must be a JSON object',
+  )
+  .meta({ id: 'RecoveryCodesConfirmation', examples: [{ challenge: 'eyJ0eXAi…' }] })
 
 const FactorsResponse = z
   .object({
@@ -120,7 +130,8 @@ export interface FactorRoutesOptions {
   confirmTotp: (code: string, request: FastifyRequest) => Promise<Enrolled>
   rename: (id: string, name: string, request: FastifyRequest) => Promise<void>
   remove: (id: string, request: FastifyRequest) => Promise<void>
-  renewRecoveryCodes: (request: FastifyRequest) => Promise<string[]>
+  createRecoveryCodes: (request: FastifyRequest) => Promise<NewCodes>
+  confirmRecoveryCodes: (challenge: string, request: FastifyRequest) => Promise<void>
 }
 
 export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (app, options) => {
@@ -145,12 +156,12 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
     '/login/stepup',
     {
       auth: FACTOR_NOT_YET_REQUIRED,
-      problems: ['second_factor_refused', 'wrong_password', 'overloaded'],
+      problems: ['insufficient_user_authentication', 'second_factor_refused', 'wrong_password', 'overloaded'],
       schema: {
         operationId: 'stepUp',
         summary: 'Step up the token by a second factor, or by the password',
         description:
-          'The response has a token of the same session with a new `auth_time`, and in `amr` how the user has logged in. For a user without a second factor, the password renews `auth_time`.',
+          'The response has a token of the same session with a new `auth_time`, and in `amr` what was shown. For a user without a second factor, the password renews `auth_time`, and `amr` names no factor; a user without a password keeps both, and has to log in again after five minutes.',
         tags: ['login'],
         body: StepUpBody,
         response: { 200: TokenResponse },
@@ -193,7 +204,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
         operationId: 'addTotp',
         summary: 'Begin to add an authenticator app',
         description:
-          'The app counts once a first code confirms it, within 15 minutes. A further request replaces the secret. A user with a second factor must have used it within the last five minutes.',
+          'The app counts once a first code confirms it, within 15 minutes. A further request replaces the secret; a new password, e-mail or factor ends it. A user with a second factor must have used it within the last five minutes. The first factor ends every other session of the user, and changes of the e-mail that are not confirmed: tell the user before.',
         tags: TAGS,
         body: TotpEnrolment,
         response: { 200: TotpSecret },
@@ -206,11 +217,12 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
     '/profile/factors/totp/confirm',
     {
       auth: FACTOR_NOT_YET_REQUIRED,
-      problems: ['second_factor_refused'],
+      problems: ['insufficient_user_authentication', 'second_factor_refused'],
       schema: {
         operationId: 'confirmTotp',
         summary: 'Add the authenticator app by its first code',
-        description: 'From now on a login needs a code. The response has the recovery codes.',
+        description:
+          'From now on a login needs a code. The response has the recovery codes, if the user had none. The first factor ends every session but that of this request.',
         tags: TAGS,
         body: TotpConfirmation,
         response: { 200: EnrolledFactor },
@@ -222,28 +234,51 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
   app.post(
     '/profile/factors/recoverycodes',
     {
-      auth: RECENT_SECOND_FACTOR,
-      problems: ['factor_not_found'],
+      auth: 'authenticated',
+      problems: ['insufficient_user_authentication', 'factor_not_found'],
       schema: {
         operationId: 'renewRecoveryCodes',
-        summary: 'Replace the recovery codes by new ones',
-        description: 'The user must have used a second factor within the last five minutes.',
+        summary: 'Create recovery codes in place of those of before',
+        description:
+          'The codes of before stay valid until the new ones are confirmed. The user must have used a second factor within the last five minutes.',
         tags: TAGS,
         response: { 200: RecoveryCodesResponse },
       },
     },
-    async (request) => ({ recoveryCodes: await options.renewRecoveryCodes(request) }),
+    (request) => options.createRecoveryCodes(request),
+  )
+
+  app.post(
+    '/profile/factors/recoverycodes/confirm',
+    {
+      auth: 'authenticated',
+      problems: ['insufficient_user_authentication', 'challenge_refused', 'factor_not_found'],
+      schema: {
+        operationId: 'confirmRecoveryCodes',
+        summary: 'Confirm that the user has stored the new recovery codes',
+        description:
+          'From now on the new codes are valid, and those of before are not. A new password, e-mail or factor since the codes were created ends their challenge.',
+        tags: TAGS,
+        body: RecoveryCodesConfirmation,
+        response: { 204: z.undefined().describe('The new codes are valid.') },
+      },
+    },
+    async (request, reply) => {
+      await options.confirmRecoveryCodes(request.body.challenge, request)
+      reply.code(204)
+    },
   )
 
   app.put(
     '/profile/factors/:id',
     {
-      auth: FACTOR_NOT_YET_REQUIRED,
-      problems: ['factor_not_found'],
+      auth: 'authenticated',
+      problems: ['insufficient_user_authentication', 'factor_not_found'],
       schema: {
         operationId: 'renameFactor',
         summary: 'Name a second factor',
-        description: 'A name tells its owner which of several devices it is on.',
+        description:
+          'A name tells its owner which of several devices it is on. The user must have used a second factor within the last five minutes.',
         tags: TAGS,
         params: FactorId,
         body: FactorName,
@@ -259,13 +294,13 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
   app.delete(
     '/profile/factors/:id',
     {
-      auth: RECENT_SECOND_FACTOR,
-      problems: ['factor_not_found', 'last_factor'],
+      auth: 'authenticated',
+      problems: ['insufficient_user_authentication', 'factor_not_found', 'last_factor'],
       schema: {
         operationId: 'removeFactor',
         summary: 'Remove a second factor',
         description:
-          'The user must have used a second factor within the last five minutes. The last one takes the recovery codes with it.',
+          'The user must have used a second factor within the last five minutes. The last one takes the recovery codes with it; the tokens of the user then no longer say `mfa`.',
         tags: TAGS,
         params: FactorId,
         response: { 204: z.undefined().describe('The factor is removed.') },

@@ -10,7 +10,7 @@ import { createVerifyPasskey } from './verify-passkey.ts'
 
 /** Adds passkeys, as a second factor and in place of a password, if SECOND_FACTOR is `on` and PASSKEY_ORIGINS names a page. */
 export async function addPasskeys(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { secondFactor, db, clock, requireCurrentPassword, clientOf, loggedInClientOf } = core
+  const { secondFactor, db, clock, guard, clientOf, loggedInClientOf } = core
   const { getTokenUser } = core.tokens
   const { rpId, origins } = config.passkeys
   if (!secondFactor || rpId === undefined || origins.length === 0) return
@@ -22,18 +22,12 @@ export async function addPasskeys(app: FastifyInstance, config: Config, core: Co
     party,
     db,
     getTokenUser,
+    guard,
     secondFactor,
     toOptions,
     verifyPasskey,
   })
-  const register = createRegisterPasskey({
-    party,
-    db,
-    getTokenUser,
-    requireCurrentPassword,
-    secondFactor,
-    clock,
-  })
+  const register = createRegisterPasskey({ party, db, guard, secondFactor, clock })
   await app.register(passkeyRoutes, {
     loginOptions: passkeyLogin.options,
     logIn: (credential, request) => passkeyLogin.finish(credential, clientOf(request)),

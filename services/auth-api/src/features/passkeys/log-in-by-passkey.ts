@@ -28,7 +28,7 @@ export function createLogInByPasskey(dependencies: LogInByPasskeyDependencies) {
   return {
     /** Returns the options for the challenge of a login; without one, for a login without a password. Throws `challenge_refused`. */
     async options(challenge: string | undefined) {
-      if (challenge === undefined) return toOptions(await challenges.issue(undefined, 'latchkey-passkey'))
+      if (challenge === undefined) return toOptions(await challenges.issue('latchkey-passkey'))
       const { sub } = await challenges.read(challenge, 'latchkey-second-factor')
       return toOptions(challenge, sub)
     },

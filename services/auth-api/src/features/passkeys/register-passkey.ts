@@ -4,11 +4,10 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import type { PublicKeyCredentialCreationOptionsJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import type { AccountGuard } from '../../account-guard.ts'
 import type { LoggedInClient } from '../../client.ts'
-import type { RequireCurrentPassword } from '../../require-current-password.ts'
 import { CHALLENGE_SECONDS } from '../../second-factor/challenges.ts'
 import type { Enrolled, SecondFactor } from '../../second-factor/second-factor.ts'
-import type { GetTokenUser } from '../../tokens/token-validity.ts'
 import {
   INVALID,
   loadWebAuthn,
@@ -25,8 +24,7 @@ import {
 export interface RegisterPasskeyDependencies {
   party: RelyingParty
   db: Queryable
-  getTokenUser: GetTokenUser
-  requireCurrentPassword: RequireCurrentPassword
+  guard: Pick<AccountGuard, 'begin'>
   secondFactor: Pick<SecondFactor, 'challenges' | 'add' | 'factorAttempts'>
   clock: Clock
 }
@@ -44,39 +42,37 @@ const MAX_KEY_BYTES = 1_100
 
 /** Creates the two functions that add a passkey: the options for the browser, and the check of what its authenticator answers. */
 export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies) {
-  const { party, db, getTokenUser, requireCurrentPassword, secondFactor, clock } = dependencies
+  const { party, db, guard, secondFactor, clock } = dependencies
   const { challenges, factorAttempts } = secondFactor
 
   async function add({ name, credential }: Registration, client: LoggedInClient): Promise<Enrolled> {
     const text = readChallenge(credential.response.clientDataJSON, 'webauthn.create', party)
     const challenge = await challenges.read(text, 'latchkey-passkey-registration')
     const { data, counter } = await verify(credential, party)
-    return secondFactor.add(client, async (transaction, user) => {
-      await challenges.use(transaction, user, challenge)
+    return secondFactor.add(client, async (transaction, locked) => {
+      // No passkey was added since the options were issued, so there are not too many.
+      const user = await challenges.complete(transaction, locked, challenge, client.claims)
       const factors = createFactorRepository(transaction)
-      const passkeys = passkeysOf(await factors.find(user.userid))
-      if (passkeys.length >= MAX_PASSKEYS) throw tooManyPasskeys()
-      if (passkeys.some(({ id }) => id === data.id)) throw passkeyRefused('You have this passkey already')
+      if (passkeysOf(await factors.find(user.userid)).some(({ id }) => id === data.id))
+        throw passkeyRefused('You have this passkey already')
       const now = new Date(clock())
       const id = randomUUID()
       const factor = { id, userid: user.userid, kind: 'passkey', name, data: JSON.stringify(data) } as const
       await factors.insert(factor, now)
       await factors.confirm(id, counter, now)
-      return { kind: 'passkey', amr: [data.isSynced ? 'swk' : 'hwk', 'user'] }
+      return { user, kind: 'passkey', amr: [data.isSynced ? 'swk' : 'hwk', 'user'] }
     })
   }
 
   return {
     /**
-     * Returns the options of `navigator.credentials.create`. Throws `too_many_factors`, and what `requireCurrentPassword`
-     * throws.
+     * Returns the options of `navigator.credentials.create`. Throws `too_many_factors`, and what the guard throws.
      */
     async begin(
-      currentPassword: string,
+      currentPassword: string | undefined,
       client: LoggedInClient,
     ): Promise<PublicKeyCredentialCreationOptionsJSON> {
-      const user = await getTokenUser(db, client.claims)
-      await requireCurrentPassword(user, currentPassword, client)
+      const { user, begunUnder } = await guard.begin('addPasskey', client, currentPassword)
       const passkeys = passkeysOf(await createFactorRepository(db).find(user.userid))
       if (passkeys.length >= MAX_PASSKEYS) throw tooManyPasskeys()
       const { generateRegistrationOptions } = await loadWebAuthn()
@@ -87,7 +83,7 @@ export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies)
         userID: toUserHandle(user.userid),
         userName: label,
         userDisplayName: user.name || label,
-        challenge: await challenges.issue(user, 'latchkey-passkey-registration'),
+        challenge: await challenges.issue('latchkey-passkey-registration', { user, begunUnder }),
         timeout: CHALLENGE_SECONDS * 1_000,
         // No certificate of a maker is asked for, and none is accepted: to check one can mean to fetch an address that is in it.
         attestationType: 'none',
@@ -97,7 +93,7 @@ export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies)
       })
     },
 
-    /** Adds the passkey; returns a token of a login with it. Throws `passkey_refused`, `challenge_refused`, `too_many_factors`. */
+    /** Adds the passkey; returns a token of a login with it. Throws `passkey_refused`, `challenge_refused`, and what the guard throws. */
     confirm: (registration: Registration, client: LoggedInClient): Promise<Enrolled> =>
       factorAttempts.run(client, { userid: client.claims.sub, kind: 'passkey' }, () =>
         add(registration, client),

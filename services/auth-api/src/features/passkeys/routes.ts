@@ -1,4 +1,4 @@
-import { givenPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
+import { currentPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import { displayName } from '@latchkey/shared/users/account-names.ts'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { FastifyRequest } from 'fastify'
@@ -75,7 +75,7 @@ const ChallengeBody = z
   .meta({ id: 'PasskeyChallenge', examples: [{}] })
 
 const PasskeyEnrolment = z
-  .object({ currentPassword: givenPasswordSchema().min(1, 'must not be empty') }, 'must be a JSON object')
+  .object({ currentPassword: currentPasswordSchema() }, 'must be a JSON object')
   .meta({ id: 'PasskeyEnrolment', examples: [{ currentPassword: 'c0rrect-Horse!' }] })
 
 const PasskeyOptions = z
@@ -96,7 +96,7 @@ export interface PasskeyRoutesOptions {
   logIn: (credential: AuthenticationResponseJSON, request: FastifyRequest) => Promise<IssuedToken>
   stepUpOptions: (request: FastifyRequest) => Promise<object>
   stepUp: (credential: AuthenticationResponseJSON, request: FastifyRequest) => Promise<IssuedToken>
-  begin: (currentPassword: string, request: FastifyRequest) => Promise<object>
+  begin: (currentPassword: string | undefined, request: FastifyRequest) => Promise<object>
   confirm: (registration: Registration, request: FastifyRequest) => Promise<Enrolled>
 }
 
@@ -179,7 +179,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
         operationId: 'addPasskey',
         summary: 'Begin to add a passkey',
         description:
-          'A user with a second factor must have used it within the last five minutes. The options live five minutes, and are for one passkey.',
+          'A user with a second factor must have used it within the last five minutes. The options live five minutes, and are for one passkey; a new password, e-mail or factor ends them. The first factor ends every other session of the user, and changes of the e-mail that are not confirmed: tell the user before.',
         tags: ['second factor'],
         body: PasskeyEnrolment,
         response: { 200: PasskeyOptions },
@@ -192,12 +192,12 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
     '/profile/factors/passkey/confirm',
     {
       auth: FACTOR_NOT_YET_REQUIRED,
-      problems: ['challenge_refused', 'passkey_refused', 'too_many_factors'],
+      problems: ['insufficient_user_authentication', 'challenge_refused', 'passkey_refused'],
       schema: {
         operationId: 'confirmPasskey',
         summary: 'Add the passkey that the browser has created',
         description:
-          'From now on a login with the password needs a second factor. The response has the recovery codes, if the user had none.',
+          'From now on a login with the password needs a second factor. The response has the recovery codes, if the user had none. The first factor ends every session but that of this request.',
         tags: ['second factor'],
         body: NewPasskey,
         response: { 200: EnrolledFactor },

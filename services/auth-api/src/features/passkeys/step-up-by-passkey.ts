@@ -1,5 +1,6 @@
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
+import type { AccountGuard } from '../../account-guard.ts'
 import type { LoggedInClient } from '../../client.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { Caller } from '../../tokens/claims.ts'
@@ -13,6 +14,7 @@ export interface StepUpByPasskeyDependencies {
   party: RelyingParty
   db: Queryable
   getTokenUser: GetTokenUser
+  guard: Pick<AccountGuard, 'describe'>
   secondFactor: Pick<SecondFactor, 'challenges' | 'stepUp' | 'factorAttempts'>
   toOptions: PasskeyOptions
   verifyPasskey: VerifyPasskey
@@ -20,14 +22,15 @@ export interface StepUpByPasskeyDependencies {
 
 /** Creates the functions that step up a token by a passkey of its user. */
 export function createStepUpByPasskey(dependencies: StepUpByPasskeyDependencies) {
-  const { party, db, getTokenUser, secondFactor, toOptions, verifyPasskey } = dependencies
+  const { party, db, getTokenUser, guard, secondFactor, toOptions, verifyPasskey } = dependencies
   const { challenges, factorAttempts } = secondFactor
 
   return {
     /** Returns the options for a passkey of the user. Throws `invalid_token`, and `passkey_refused` for a user without one. */
     async options({ claims }: Caller) {
       const user = await getTokenUser(db, claims)
-      return toOptions(await challenges.issue(user, 'latchkey-passkey-stepup'), user.userid)
+      const begunUnder = await guard.describe(user)
+      return toOptions(await challenges.issue('latchkey-passkey-stepup', { user, begunUnder }), user.userid)
     },
 
     /** Exchanges a signature for a token of the same session. Throws `passkey_refused` and `challenge_refused`. */

@@ -1,3 +1,4 @@
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
@@ -11,7 +12,7 @@ import { createSetPassword } from './set-password.ts'
 
 /** Adds the three steps of a password reset. */
 export async function addPasswordReset(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { db, transaction, users, usersIn, passwords, mails, notify, attemptCode, clientOf } = core
+  const { db, transaction, users, passwords, mails, notify, attemptCode, clientOf } = core
   // One replica stores when a code ends, and another one may check it.
   const databaseTime = core.databaseClock.now
   const { ttlSeconds, attempts } = config.reset
@@ -40,7 +41,8 @@ export async function addPasswordReset(app: FastifyInstance, config: Config, cor
     attemptCode,
     transaction,
     users,
-    usersIn,
+    // The token of a reset takes the place of the account guard.
+    usersIn: createUserRepository,
     resets,
     resetsIn,
     notify,

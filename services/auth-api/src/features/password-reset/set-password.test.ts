@@ -90,6 +90,7 @@ it('counts, hashes, locks the user, uses the reset, ends tokens and codes, and r
     'end tokens',
     'password_reset-end-all',
     'email_change-end-all',
+    'factor-delete-pending',
     'write password.reset',
     `password-changed of 192.0.2.1 to ${ADA.email}`,
   ])

@@ -1,14 +1,14 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
-import type { Queryable, Transaction } from '@latchkey/shared/database/database.ts'
+import type { Transaction } from '@latchkey/shared/database/database.ts'
 import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import { fold, type User } from '@latchkey/shared/users/user.ts'
-import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
+import type { AccountGuard, GuardedUser } from '../../account-guard.ts'
 import type { Caller } from '../../tokens/claims.ts'
 
 export interface ApplyEmailChangeDependencies {
-  usersIn: (transaction: Queryable) => Pick<UserRepository, 'setEmail' | 'setProperty'>
+  guard: Pick<AccountGuard, 'usersFor'>
   notify: SendNotice
   databaseTime: Clock
 }
@@ -16,22 +16,22 @@ export interface ApplyEmailChangeDependencies {
 /** Changes the e-mail of a token's user inside a transaction that has locked the user. */
 export type ApplyEmailChange = (
   transaction: Transaction,
-  user: User,
+  user: GuardedUser,
   email: string,
   caller: Caller,
 ) => Promise<void>
 
 /**
- * Creates the function that changes an e-mail. Another mailbox ends the codes that were mailed to the user and every token
+ * Creates the function that changes an e-mail. Another mailbox ends the codes that were mailed to the user, what was begun, and every token
  * but the caller's, and the old address gets a notice. Throws `email_taken`.
  */
 export function createApplyEmailChange({
-  usersIn,
+  guard,
   notify,
   databaseTime,
 }: ApplyEmailChangeDependencies): ApplyEmailChange {
   return async (transaction, user, email, { claims, audit }) => {
-    const users = usersIn(transaction)
+    const users = guard.usersFor(transaction, user)
     await users.setEmail(user.userid, email)
     if (isSameMailbox(user, email)) return
     const now = databaseTime()

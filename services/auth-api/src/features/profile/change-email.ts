@@ -1,22 +1,23 @@
-import type { Queryable, Transaction } from '@latchkey/shared/database/database.ts'
-import type { User } from '@latchkey/shared/users/user.ts'
+import type { Transaction } from '@latchkey/shared/database/database.ts'
+import { hasPassword, type User } from '@latchkey/shared/users/user.ts'
+import {
+  type AccountGuard,
+  type Change,
+  guardChanged,
+  type Proof,
+  wrongPassword,
+} from '../../account-guard.ts'
 import type { LoggedInClient } from '../../client.ts'
 import type { Limits } from '../../limits/limits.ts'
-import { type RequireCurrentPassword, wrongPassword } from '../../require-current-password.ts'
 import { roundUpDuration } from '../../round-up-duration.ts'
-import type { Caller, Claims } from '../../tokens/claims.ts'
-import type { GetTokenUser } from '../../tokens/token-validity.ts'
+import type { Caller } from '../../tokens/claims.ts'
 import { type ApplyEmailChange, isSameMailbox } from './apply-email-change.ts'
 import type { RequestEmailChange } from './request-email-change.ts'
 
 export interface ChangeEmailDependencies {
   /** Whether another mailbox has to be confirmed by a code: EMAIL_CHANGE is `confirmed`. */
   requiresConfirmation: boolean
-  db: Queryable
-  getTokenUser: GetTokenUser
-  /** Throws for a user with a second factor who has not logged in with it recently. */
-  requireFreshFactor: (user: User, claims: Claims) => void
-  requireCurrentPassword: RequireCurrentPassword
+  guard: Pick<AccountGuard, 'begin' | 'allow'>
   limits: Pick<Limits, 'limitEmailChanges' | 'limitEmailChangesTo' | 'limitTakenEmails'>
   requestEmailChange: RequestEmailChange
   applyEmailChange: ApplyEmailChange
@@ -26,8 +27,7 @@ export type ChangeEmail = ReturnType<typeof createChangeEmail>
 
 /** Creates the functions that change an e-mail: at once, or by the code of a mail to the new address. */
 export function createChangeEmail(dependencies: ChangeEmailDependencies) {
-  const { requiresConfirmation, db, getTokenUser, requireFreshFactor } = dependencies
-  const { requireCurrentPassword, limits, requestEmailChange, applyEmailChange } = dependencies
+  const { requiresConfirmation, guard, limits, requestEmailChange, applyEmailChange } = dependencies
 
   const needsCode = (user: User, email: string): boolean =>
     requiresConfirmation && !isSameMailbox(user, email)
@@ -38,14 +38,15 @@ export function createChangeEmail(dependencies: ChangeEmailDependencies) {
    */
   async function changeEmail(
     transaction: Transaction,
-    user: User,
-    email: string,
+    locked: User,
+    { email, proof: { change, begunUnder } }: { email: string; proof: Proof },
     caller: Caller,
   ): Promise<void> {
-    requireFreshFactor(user, caller.claims)
-    await (needsCode(user, email)
-      ? requestEmailChange(transaction, user, email, caller.audit)
-      : applyEmailChange(transaction, user, email, caller))
+    const { claims, audit } = caller
+    const user = await guard.allow(transaction, locked, { begunUnder, claims, refuse: guardChanged })
+    if (!needsCode(user, email)) return applyEmailChange(transaction, user, email, caller)
+    if (change !== 'confirmNewEmail') throw guardChanged()
+    await requestEmailChange(transaction, user, { email, begunUnder }, audit)
   }
 
   /**
@@ -55,20 +56,22 @@ export function createChangeEmail(dependencies: ChangeEmailDependencies) {
   async function guardEmailChange<Result>(
     client: LoggedInClient,
     { email, currentPassword }: { email: string; currentPassword: string | undefined },
-    update: () => Promise<Result>,
+    update: (proof: Proof) => Promise<Result>,
   ): Promise<Result> {
     const { request, claims } = client
-    if (!requiresConfirmation) return limits.limitTakenEmails(request, claims.sub, update)
-    const user = await getTokenUser(db, claims)
-    if (!needsCode(user, email)) return update()
-    if (currentPassword === undefined)
+    const changeOf = (user: User): Change => {
+      if (!needsCode(user, email)) return 'setEmail'
+      if (currentPassword !== undefined || !hasPassword(user)) return 'confirmNewEmail'
       throw wrongPassword('Send the current password as currentPassword to change the e-mail')
-    await requireCurrentPassword(user, currentPassword, client)
+    }
+    const proof = await guard.begin(changeOf, client, currentPassword)
+    if (!requiresConfirmation) return limits.limitTakenEmails(request, claims.sub, () => update(proof))
+    if (proof.change === 'setEmail') return update(proof)
     // A mail counts for the user who causes it, and for the address that receives it.
-    await limits.limitEmailChanges(request, user.userid)
+    await limits.limitEmailChanges(request, claims.sub)
     await limits.limitEmailChangesTo(request, email)
     // Whether the e-mail is taken shows neither in the answer nor in its time.
-    return roundUpDuration(update)
+    return roundUpDuration(() => update(proof))
   }
 
   return { changeEmail, guardEmailChange }

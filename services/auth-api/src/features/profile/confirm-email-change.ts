@@ -3,6 +3,7 @@ import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { AccountGuard } from '../../account-guard.ts'
 import type { LoggedInClient } from '../../client.ts'
 import type { AttemptCode } from '../../one-time-codes/attempt-code.ts'
 import type { RequireCode } from '../../one-time-codes/require-code.ts'
@@ -17,6 +18,7 @@ export interface ConfirmEmailChangeDependencies {
   changesIn: (transaction: Queryable) => Pick<EmailChangeRepository, 'use'>
   requireCode: RequireCode<EmailChange>
   lockUser: LockUser
+  guard: Pick<AccountGuard, 'allow'>
   applyEmailChange: ApplyEmailChange
   databaseTime: Clock
 }
@@ -25,12 +27,12 @@ export type ConfirmEmailChange = (code: string, client: LoggedInClient) => Promi
 
 /**
  * Creates the function that changes the e-mail by the code of its mail, and returns the user as it now is. It throws
- * `email_change_refused` for every fault of the code, `email_taken` when the address was taken since the request, and
+ * `email_change_refused` for every fault of the code, and after what guards the account became stronger, `email_taken` when the address was taken since the request, and
  * `rate_limited`.
  */
 export function createConfirmEmailChange(dependencies: ConfirmEmailChangeDependencies): ConfirmEmailChange {
   const { attemptCode, requireCode, transaction, usersIn, changesIn } = dependencies
-  const { lockUser, applyEmailChange, databaseTime } = dependencies
+  const { lockUser, guard, applyEmailChange, databaseTime } = dependencies
 
   return (code, client) => {
     const { claims } = client
@@ -42,7 +44,9 @@ export function createConfirmEmailChange(dependencies: ConfirmEmailChangeDepende
     return attemptCode(client, claims.sub, refusal, async () => {
       const change = await requireCode(claims.sub, { code })
       return transaction(async (db) => {
-        const user = await lockUser(db, claims)
+        const locked = await lockUser(db, claims)
+        const { begunUnder } = change
+        const user = await guard.allow(db, locked, { begunUnder, claims, refuse: emailChangeRefused })
         if (!(await changesIn(db).use(change.id, new Date(databaseTime())))) throw emailChangeRefused()
         await applyEmailChange(db, user, change.email, client)
         return (await usersIn(db).findById(claims.sub)) ?? user

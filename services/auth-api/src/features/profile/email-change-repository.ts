@@ -10,11 +10,14 @@ import {
 export interface EmailChange extends StoredCode {
   userid: string
   email: string
+  /** What guarded the account when the change was requested. */
+  begunUnder: string | undefined
 }
 
 interface EmailChangeRow extends CodeRow {
   userid: unknown
   email: string
+  begun_under: string | null
 }
 
 /** The table of the changes of e-mail. */
@@ -22,12 +25,12 @@ const EMAIL_CHANGES: CodeTable<EmailChange, EmailChangeRow> = {
   statements: {
     insert: {
       name: 'email_change-insert',
-      text: `insert into email_change (id, code_hash, created_at, expires_at, userid, email)
-        values ($1, $2, $3, $4, $5, $6)`,
+      text: `insert into email_change (id, code_hash, created_at, expires_at, userid, email, begun_under)
+        values ($1, $2, $3, $4, $5, $6, $7)`,
     },
     find: {
       name: 'email_change-newest',
-      text: `select id, code_hash, expires_at, userid, email
+      text: `select id, code_hash, expires_at, userid, email, begun_under
         from email_change where userid = $1 and used_at is null order by created_at desc, id desc limit 1`,
     },
     countAttempt: {
@@ -48,6 +51,7 @@ const EMAIL_CHANGES: CodeTable<EmailChange, EmailChangeRow> = {
     change.expiresAt,
     db.toUuidValue(change.userid),
     change.email.normalize('NFC'),
+    change.begunUnder ?? null,
   ],
   fromRow: (row, db) => ({
     id: db.fromUuidValue(row.id),
@@ -55,6 +59,7 @@ const EMAIL_CHANGES: CodeTable<EmailChange, EmailChangeRow> = {
     expiresAt: row.expires_at,
     userid: db.fromUuidValue(row.userid),
     email: row.email,
+    begunUnder: row.begun_under ?? undefined,
   }),
 }
 

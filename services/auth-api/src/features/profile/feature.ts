@@ -40,15 +40,14 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
 
 /** Creates the steps of a change of e-mail: its guard, the change at once or the mail with a code, and the confirmation. */
 function createEmailChangeSteps({ profile, reset }: Config, core: Core) {
-  const { db, transaction, usersIn, mails, notify, limits, attemptCode } = core
-  const { requireFreshFactor, requireCurrentPassword } = core
+  const { db, transaction, usersIn, guard, mails, notify, limits, attemptCode } = core
   // One replica stores when a code ends, and another one may check it.
   const databaseTime = core.databaseClock.now
   const { ttlSeconds, attempts } = reset
-  const { getTokenUser, lockUser } = core.tokens
+  const { lockUser } = core.tokens
   const changesIn = createEmailChangeRepository
   const secrets = core.codeSecretsFor('email')
-  const apply = createApplyEmailChange({ usersIn, notify, databaseTime })
+  const apply = createApplyEmailChange({ guard, notify, databaseTime })
   const requireCode = createRequireCode({
     codes: changesIn(db),
     secrets,
@@ -59,10 +58,7 @@ function createEmailChangeSteps({ profile, reset }: Config, core: Core) {
   return {
     ...createChangeEmail({
       requiresConfirmation: profile.emailChange === 'confirmed',
-      db,
-      getTokenUser,
-      requireFreshFactor,
-      requireCurrentPassword,
+      guard,
       limits,
       requestEmailChange: createRequestEmailChange({
         usersIn,
@@ -81,6 +77,7 @@ function createEmailChangeSteps({ profile, reset }: Config, core: Core) {
       changesIn,
       requireCode,
       lockUser,
+      guard,
       applyEmailChange: apply,
       databaseTime,
     }),

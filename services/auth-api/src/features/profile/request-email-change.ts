@@ -5,6 +5,7 @@ import { accountOf } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import { endEmailChanges } from '@latchkey/shared/users/end-codes.ts'
 import { languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { GuardedUser } from '../../account-guard.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { issueCode, lifetimeOf } from '../../one-time-codes/issue-code.ts'
@@ -49,8 +50,8 @@ export function createRequestEmailChange(dependencies: RequestEmailChangeDepende
   /** Needs a transaction that has locked the user. */
   return async (
     transaction: Transaction,
-    user: User,
-    email: string,
+    user: GuardedUser,
+    { email, begunUnder }: { email: string; begunUnder: string },
     audit: Pick<RequestAudit, 'write'>,
   ): Promise<void> => {
     const owner = await usersIn(transaction).findByLogin('email', email)
@@ -59,7 +60,7 @@ export function createRequestEmailChange(dependencies: RequestEmailChangeDepende
     // In this order: the earlier changes end before the new one is stored.
     await Promise.all([
       endEmailChanges(transaction, user.userid, now),
-      changesIn(transaction).insert({ ...stored, userid: user.userid, email }, now),
+      changesIn(transaction).insert({ ...stored, userid: user.userid, email, begunUnder }, now),
       acceptMail(transaction, { user, owner, email }, { code, expiresAt: stored.expiresAt }),
       audit.write(transaction, { name: 'email.change_requested', userid: user.userid }),
     ])

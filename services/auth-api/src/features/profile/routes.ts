@@ -17,7 +17,9 @@ const ProfileUpdate = z
       email: emailAddress().optional(),
       currentPassword: givenPasswordSchema()
         .optional()
-        .describe('Required to change the e-mail where EMAIL_CHANGE is `confirmed`.'),
+        .describe(
+          'Required to change the e-mail where EMAIL_CHANGE is `confirmed` and the user has a password.',
+        ),
       language: z.enum(LANGUAGES, `must be one of ${LANGUAGES.join(', ')}`).optional(),
     },
     'must be a JSON object',
@@ -81,12 +83,12 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async 
     '/profile/confirmemail',
     {
       auth: 'authenticated',
-      problems: ['email_change_refused', 'email_taken'],
+      problems: [...freshFactorProblems, 'email_change_refused', 'email_taken'],
       schema: {
         operationId: 'confirmEmail',
         summary: 'Confirm the new e-mail by the code of its mail',
         description:
-          'Only where EMAIL_CHANGE is `confirmed`. Ends open password resets and all tokens but the one of this request. RESET_ATTEMPTS wrong codes end the change.',
+          'Only where EMAIL_CHANGE is `confirmed`. Ends open password resets and all tokens but the one of this request. RESET_ATTEMPTS wrong codes end the change, and so does a new password.',
         tags: ['profile'],
         body: EmailConfirmation,
         response: { 200: Profile },

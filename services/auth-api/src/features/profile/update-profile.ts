@@ -1,7 +1,7 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { LANGUAGE_PROPERTY, type Language } from '@latchkey/shared/users/user.ts'
-import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { Proof, UnguardedUsers } from '../../account-guard.ts'
 import type { LoggedInClient } from '../../client.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { GetTokenUser } from '../../tokens/token-validity.ts'
@@ -13,13 +13,13 @@ export interface ProfileChange {
   name?: string | undefined
   email?: string | undefined
   language?: Language | undefined
-  /** Required to change the e-mail where EMAIL_CHANGE is `confirmed`. */
+  /** Required to change the e-mail where EMAIL_CHANGE is `confirmed` and the user has a password. */
   currentPassword?: string | undefined
 }
 
 export interface UpdateProfileDependencies extends ChangeEmail {
   transaction: Database['transaction']
-  usersIn: (transaction: Queryable) => UserRepository
+  usersIn: (transaction: Queryable) => UnguardedUsers
   profilesIn: (transaction: Queryable) => ProfileRepository
   getTokenUser: GetTokenUser
   databaseTime: Clock
@@ -33,7 +33,11 @@ export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
   const { transaction, usersIn, profilesIn, getTokenUser } = dependencies
   const { changeEmail, guardEmailChange, databaseTime } = dependencies
 
-  const store = (caller: Caller, { name, email, language }: ProfileChange): Promise<ProfileRecord> =>
+  const store = (
+    caller: Caller,
+    { name, language }: ProfileChange,
+    newEmail?: { email: string; proof: Proof },
+  ): Promise<ProfileRecord> =>
     transaction(async (db) => {
       const users = usersIn(db)
       const { claims } = caller
@@ -43,13 +47,13 @@ export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
       const locked = name === undefined ? users.lock(userid) : users.setName(userid, name)
       // A replica remembers tokens as valid for REVOCATION_CACHE. For one that has ended, the change is rolled back.
       const valid = getTokenUser(db, claims)
-      if (email === undefined && language === undefined) {
+      if (!newEmail && language === undefined) {
         // None of them needs the answer of another one.
         const [, , profile] = await Promise.all([locked, valid, find()])
         return profile
       }
       const [, user] = await Promise.all([locked, valid])
-      if (email !== undefined) await changeEmail(db, user, email, caller)
+      if (newEmail) await changeEmail(db, user, newEmail, caller)
       if (language !== undefined)
         await Promise.all([users.setProperty(userid, LANGUAGE_PROPERTY, language), users.touch(userid)])
       return find()
@@ -57,7 +61,9 @@ export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
 
   return (change: ProfileChange, client: LoggedInClient): Promise<ProfileRecord> => {
     const { email, currentPassword } = change
-    const update = () => store(client, change)
-    return email === undefined ? update() : guardEmailChange(client, { email, currentPassword }, update)
+    if (email === undefined) return store(client, change)
+    return guardEmailChange(client, { email, currentPassword }, (proof) =>
+      store(client, change, { email, proof }),
+    )
   }
 }

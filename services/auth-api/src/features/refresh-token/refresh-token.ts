@@ -1,6 +1,8 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
+import { factorKindsOf } from '@latchkey/shared/factors/user-factors.ts'
 import type { Caller, Claims } from '../../tokens/claims.ts'
+import { currentAmr } from '../../tokens/current-amr.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
 import type { RevocationRepository } from '../../tokens/revocation-repository.ts'
 import { isReplaced, type RecordUse, successorOf } from '../../tokens/token-pair.ts'
@@ -44,7 +46,8 @@ export function createRefreshToken(dependencies: RefreshTokenDependencies) {
     }
     await recordUse(claims, status)
     audit.report({ name: 'token.refreshed', userid: status.user.userid })
-    const { sid, auth_time: authTime, amr, jti } = claims
+    const { sid, auth_time: authTime, jti } = claims
+    const amr = currentAmr(claims.amr, factorKindsOf(status.user).length > 0)
     const session = { sid, authTime, amr, jti: successorOf(jti) }
     return issueToken(status.user, toNumericDate(now), audit, session)
   }
