@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import axe from 'axe-core'
 import getPort from 'get-port'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
@@ -139,6 +140,9 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
 
   const fieldOf = (page: Page, label: string) => page.getByLabel(label, { exact: true })
   const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
+  /** Opens what is asked before something that cannot be undone. */
+  const openQuestion = (page: Page, label: string) =>
+    page.locator('summary').filter({ hasText: label }).click()
   const follow = (page: Page, name: string) => page.getByRole('link', { name, exact: true }).click()
   const onPage = (page: Page, title: string) =>
     page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor()
@@ -532,7 +536,10 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await follow(page, 'Security')
     await onPage(page, 'Security')
     await says(page, 'Recovery codes that are left: 9.')
-    await page.getByRole('button', { name: 'Remove: Work phone' }).click()
+    await openQuestion(page, 'Remove')
+    await says(page, 'It is your last one')
+    expect(await createFactorRepository(app.database.db).find(user.userid)).toHaveLength(1)
+    await press(page, 'Yes, remove it: Work phone')
     await says(page, 'Work phone is removed.')
     await press(page, 'Log out')
     await logIn(page, user.email)
@@ -600,7 +607,8 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await fieldOf(page, 'Code that the app shows').fill(codeAt(secret, Date.now()))
     await press(page, 'Confirm')
     await press(page, 'I have stored them')
-    await page.getByRole('button', { name: 'Remove: Authenticator app' }).click()
+    await openQuestion(page, 'Remove')
+    await press(page, 'Yes, remove it: Authenticator app')
     await says(page, 'Your role needs a second factor. Add another one')
   })
 
@@ -661,11 +669,24 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     app.setClock(Date.now() + FIVE_MINUTES_MS + STEP_MS)
     await follow(page, 'Security')
     await onPage(page, 'Security')
-    await press(page, 'New recovery codes')
+    await openQuestion(page, 'New recovery codes')
+    await says(page, 'stay valid until you confirm')
+    await press(page, 'Show new codes')
     await onDialog(page).getByRole('button', { name: 'Use your passkey' }).click()
     await onPage(page, 'Recovery codes')
+    // Without a confirmation the codes of before stay valid.
+    await page.reload()
+    await follow(page, 'Security')
+    await onPage(page, 'Security')
+    const { userid } = user
+    const [kept] = await createFactorRepository(app.database.db).findCodes(userid)
+    await openQuestion(page, 'New recovery codes')
+    await press(page, 'Show new codes')
+    await onPage(page, 'Recovery codes')
+    expect(await createFactorRepository(app.database.db).findCodes(userid)).toContainEqual(kept)
     const [newCode = ''] = await page.locator('.codes li').allTextContents()
     await press(page, 'I have stored them')
+    await says(page, 'The new recovery codes are valid.')
 
     await authenticator.lose()
     await press(page, 'Log out')
@@ -843,7 +864,10 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
       await press(page, 'I have stored them')
       await page.getByText('Rename', { exact: true }).click()
       await expectAccessible(page)
-      await press(page, 'New recovery codes')
+      await openQuestion(page, 'Remove')
+      await openQuestion(page, 'New recovery codes')
+      await expectAccessible(page)
+      await press(page, 'Show new codes')
       await onDialog(page).waitFor()
       await expectAccessible(page)
       expect(faults()).toEqual([])

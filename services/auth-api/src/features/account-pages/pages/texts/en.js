@@ -76,10 +76,16 @@ export default {
   lastUsedAt: (time) => `Last used: ${time}`,
   rename: 'Rename',
   remove: 'Remove',
+  removeNow: 'Yes, remove it',
+  removeHint: 'You can then no longer log in with it.',
+  removeLast:
+    'It is your last one: your password alone then opens your account, and your recovery codes are deleted.',
   removed: (name) => `${name} is removed.`,
   addApp: 'Add an authenticator app',
   addAppHint:
     'An authenticator app on your telephone shows a new code every 30 seconds. You then need one to log in.',
+  firstFactorEnds:
+    'Your first second factor logs out your other devices, and cancels a new e-mail address that is not confirmed yet.',
   deviceName: 'Name of the device (optional)',
   scan: 'Scan this picture with the app.',
   qr: 'QR code for an authenticator app',
@@ -91,6 +97,9 @@ export default {
   recoveryCodes: 'Recovery codes',
   codesLeft: (count) => `Recovery codes that are left: ${count}.`,
   renewCodes: 'New recovery codes',
+  renewHint: 'The codes that you have stay valid until you confirm that you have stored the new ones.',
+  renewNow: 'Show new codes',
+  codesRenewed: 'The new recovery codes are valid.',
   recoveryHint:
     'Each of these codes logs you in once, if you lose your device. Keep them where only you can find them: they are not shown again.',
   print: 'Print',

@@ -77,10 +77,16 @@ export default {
   lastUsedAt: (time) => `Dernière utilisation : ${time}`,
   rename: 'Renommer',
   remove: 'Retirer',
+  removeNow: 'Oui, le retirer',
+  removeHint: 'Vous ne pourrez plus l’utiliser pour vous connecter.',
+  removeLast:
+    'C’est votre dernier : votre mot de passe seul suffira alors pour ouvrir votre compte, et vos codes de secours seront supprimés.',
   removed: (name) => `${name} : retiré.`,
   addApp: 'Ajouter une application d’authentification',
   addAppHint:
     'Une application d’authentification affiche sur votre téléphone un nouveau code toutes les 30 secondes. Il en faudra un pour vous connecter.',
+  firstFactorEnds:
+    'Votre premier second facteur déconnecte vos autres appareils et annule une nouvelle adresse e-mail qui n’est pas encore confirmée.',
   deviceName: 'Nom de l’appareil (facultatif)',
   scan: 'Scannez cette image avec l’application.',
   qr: 'Code QR pour une application d’authentification',
@@ -92,6 +98,10 @@ export default {
   recoveryCodes: 'Codes de secours',
   codesLeft: (count) => `Codes de secours restants : ${count}.`,
   renewCodes: 'Nouveaux codes de secours',
+  renewHint:
+    'Les codes que vous avez restent valables jusqu’à ce que vous confirmiez avoir conservé les nouveaux.',
+  renewNow: 'Afficher de nouveaux codes',
+  codesRenewed: 'Les nouveaux codes de secours sont valables.',
   recoveryHint:
     'Chacun de ces codes vous connecte une fois, si vous perdez votre appareil. Gardez-les là où vous seul les trouverez : ils ne seront plus affichés.',
   print: 'Imprimer',

@@ -76,10 +76,16 @@ export default {
   lastUsedAt: (time) => `Última utilização: ${time}`,
   rename: 'Mudar o nome',
   remove: 'Remover',
+  removeNow: 'Sim, remover',
+  removeHint: 'Deixa de poder iniciar sessão com ele.',
+  removeLast:
+    'É o último: a sua palavra-passe passa a bastar para abrir a sua conta, e os seus códigos de recuperação são eliminados.',
   removed: (name) => `${name}: removido.`,
   addApp: 'Adicionar uma aplicação de autenticação',
   addAppHint:
     'Uma aplicação de autenticação mostra no seu telefone um novo código a cada 30 segundos. Precisará de um para iniciar sessão.',
+  firstFactorEnds:
+    'O seu primeiro segundo fator termina a sessão nos seus outros dispositivos e cancela um novo endereço de e-mail ainda por confirmar.',
   deviceName: 'Nome do dispositivo (opcional)',
   scan: 'Leia esta imagem com a aplicação.',
   qr: 'Código QR para uma aplicação de autenticação',
@@ -91,6 +97,9 @@ export default {
   recoveryCodes: 'Códigos de recuperação',
   codesLeft: (count) => `Códigos de recuperação que restam: ${count}.`,
   renewCodes: 'Novos códigos de recuperação',
+  renewHint: 'Os códigos que tem continuam válidos até confirmar que guardou os novos.',
+  renewNow: 'Mostrar novos códigos',
+  codesRenewed: 'Os novos códigos de recuperação são válidos.',
   recoveryHint:
     'Cada um destes códigos inicia sessão uma vez, se perder o seu dispositivo. Guarde-os onde só você os encontre: não voltam a ser mostrados.',
   print: 'Imprimir',

@@ -12,17 +12,32 @@ export async function factorSections() {
   const add = links(link('add-app', texts.addApp), hasPasskeys() && link('add-passkey', texts.addPasskey))
   const none = factors.length === 0 && h('p', {}, texts.noFactors)
   return [
-    section(texts.secondFactor, none, ...factors.map(factorItem), add),
+    section(
+      texts.secondFactor,
+      none,
+      ...factors.map((factor) => factorItem(factor, factors.length === 1)),
+      add,
+    ),
     ...(factors.length > 0
       ? [section(texts.recoveryCodes, h('p', {}, texts.codesLeft(recoveryCodes)), renewForm())]
       : []),
   ]
 }
 
-function factorItem({ id, kind, name, created_at, last_used_at }) {
+/** What cannot be undone is sent by a second click, below what it means. */
+const ask = (label, about, meaning, sends) =>
+  h(
+    'details',
+    {},
+    h('summary', { 'aria-label': about && `${label}: ${about}` }, label),
+    h('p', {}, meaning),
+    sends,
+  )
+
+function factorItem({ id, kind, name, created_at, last_used_at }, isLast) {
   const shown = name ?? texts.kinds[kind]
   const remove = form({
-    button: texts.remove,
+    button: texts.removeNow,
     about: shown,
     kind: 'secondary',
     async send() {
@@ -35,7 +50,7 @@ function factorItem({ id, kind, name, created_at, last_used_at }) {
     'div',
     { class: 'item' },
     h('p', {}, h('strong', {}, shown), h('br'), texts.addedAt(describeTime(created_at)), ...(used || [])),
-    remove,
+    ask(texts.remove, shown, isLast ? texts.removeLast : texts.removeHint, remove),
     h(
       'details',
       {},
@@ -61,13 +76,22 @@ const nameField = (label, attributes) =>
   field('name', label, { autocomplete: 'off', autocapitalize: 'words', maxlength: '50', ...attributes })
 
 const renewForm = () =>
-  form({
-    button: texts.renewCodes,
-    kind: 'secondary',
-    async send() {
-      showRecoveryCodes((await api.POST('/profile/factors/recoverycodes')).data.recoveryCodes)
-    },
-  })
+  ask(
+    texts.renewCodes,
+    undefined,
+    texts.renewHint,
+    form({
+      button: texts.renewNow,
+      kind: 'secondary',
+      async send() {
+        const { recoveryCodes, challenge } = (await api.POST('/profile/factors/recoverycodes')).data
+        showRecoveryCodes(recoveryCodes, async () => {
+          await api.POST('/profile/factors/recoverycodes/confirm', { body: { challenge } })
+          return texts.codesRenewed
+        })
+      },
+    }),
+  )
 
 /** Adds an authenticator app: the password, the QR code with the first code, the recovery codes. */
 export async function addApp() {
@@ -113,6 +137,7 @@ export async function addPasskey() {
 const enrolmentFields = () => [
   nameField(texts.deviceName, { required: false }),
   passwordField('currentPassword', texts.currentPassword, 'current-password'),
+  h('p', { class: 'hint' }, texts.firstFactorEnds),
 ]
 
 function confirmForm({ secret, uri }) {
@@ -135,12 +160,15 @@ function confirmForm({ secret, uri }) {
 /** Uses the token that the new factor was answered with, and shows the recovery codes that come with the first factor. */
 async function finishEnrolment({ token, recoveryCodes }) {
   session.replace(token)
-  if (recoveryCodes.length > 0) showRecoveryCodes(recoveryCodes)
+  if (recoveryCodes.length > 0) showRecoveryCodes(recoveryCodes, () => texts.factorAdded)
   else await go('security', null, { replace: true, status: texts.factorAdded })
 }
 
-/** In place of the page: the codes are shown once, and are in no entry of the history. */
-function showRecoveryCodes(codes) {
+/**
+ * In place of the page: the codes are shown once, and are in no entry of the history. `confirm` confirms that the user has stored
+ * them, and returns what the next page says.
+ */
+function showRecoveryCodes(codes, confirm) {
   const copied = h('span', { role: 'status' })
   const copy = async () => {
     await navigator.clipboard.writeText(codes.join('\n'))
@@ -148,7 +176,7 @@ function showRecoveryCodes(codes) {
   }
   const done = form({
     button: texts.stored,
-    send: () => go('security', null, { replace: true, status: texts.factorAdded }),
+    send: async () => go('security', null, { replace: true, status: await confirm() }),
   })
   const title = h('h1', { tabindex: '-1' }, texts.recoveryCodes)
   document.querySelector('main').replaceChildren(
