@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import pgPromise, { type IDatabase, type IResultExt, type ITask, txMode } from 'pg-promise'
+import pgPromise, { type IDatabase, type IResultExt, type ITask } from 'pg-promise'
 import {
   type Database,
   type DatabaseOptions,
@@ -33,7 +33,9 @@ const invalidForNull = (parse: (text: string) => unknown) => (text: string) =>
   parse(text) ?? new Date(Number.NaN)
 
 /** Another isolation would be a default of the server, the database or the login. */
-const READ_COMMITTED = new txMode.TransactionMode({ tiLevel: txMode.isolationLevel.readCommitted })
+const READ_COMMITTED = new pgPromise.txMode.TransactionMode({
+  tiLevel: pgPromise.txMode.isolationLevel.readCommitted,
+})
 
 /** A client of pg, as pg-promise passes it on. */
 interface Client {
