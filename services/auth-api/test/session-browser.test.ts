@@ -45,6 +45,10 @@ describe.skipIf(!hasBrowser)('the session of a page', () => {
       const response = await route.fetch()
       await route.fulfill({ response, json: { ...(await response.json()), refreshWindowSeconds } })
     })
+    const sent: string[] = []
+    page.on('request', (request) => {
+      if (request.url().endsWith('/refreshtoken')) sent.push(request.url())
+    })
     const start = Date.now()
     await page.clock.install({ time: start })
     await page.goto(`${at}/account/`)
@@ -52,15 +56,14 @@ describe.skipIf(!hasBrowser)('the session of a page', () => {
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await page.getByRole('button', { name: 'Log in', exact: true }).click()
     await onPage(page, 'Profile')
-    let passedMs = 1_000
-    await page.clock.pauseAt(start + 60_000)
-    passedMs += 60_000
+    let passedMs = (await page.evaluate(() => Date.now())) - start + 60_000
+    await page.clock.pauseAt(start + passedMs)
     const pass = async (ms: number) => {
       passedMs += ms
       on.setClock(start + passedMs)
       await page.clock.fastForward(ms)
     }
-    return { page, user, pass }
+    return { page, user, pass, refreshes: () => sent.length }
   }
 
   /** Answers each refresh as given, and notes when they were sent, in seconds of the page's clock. */
@@ -118,30 +121,22 @@ describe.skipIf(!hasBrowser)('the session of a page', () => {
       database: app.database,
       settings: { TOKEN_LIFETIME: String((30 * DAY_MS) / 1000), SESSION_LIFETIME: '0' },
     })
-    const { page, pass } = await openLoggedIn({ on: long, at: await listen(long) })
+    const { page, pass, refreshes } = await openLoggedIn({ on: long, at: await listen(long) })
     const token = await tokenOf(page)
-    let refreshes = 0
-    page.on('request', (request) => {
-      if (request.url().endsWith('/refreshtoken')) refreshes++
-    })
     await runSeconds(page, 5)
     for (let day = 0; day < 29; day++) await pass(DAY_MS)
     await runSeconds(page, 5)
-    expect(refreshes).toBe(0)
+    expect(refreshes()).toBe(0)
     await pass(DAY_MS - 300_000)
     await expect.poll(() => tokenOf(page)).not.toBe(token)
-    expect(refreshes).toBe(1)
+    expect(refreshes()).toBe(1)
   })
 
   it('sends nothing at first where REFRESH_WINDOW, when it was opened, was longer than tokens live now', async () => {
-    const { page, pass } = await openLoggedIn({ refreshWindowSeconds: 2 * LIFETIME_SECONDS })
-    let refreshes = 0
-    page.on('request', (request) => {
-      if (request.url().endsWith('/refreshtoken')) refreshes++
-    })
+    const { page, pass, refreshes } = await openLoggedIn({ refreshWindowSeconds: 2 * LIFETIME_SECONDS })
     await pass((LIFETIME_SECONDS / 2 - 120) * 1000)
     await runSeconds(page, 5)
-    expect(refreshes).toBe(0)
+    expect(refreshes()).toBe(0)
   })
 
   it('refreshes at once when the machine is online again', async () => {
@@ -218,6 +213,23 @@ describe.skipIf(!hasBrowser)('the session of a page', () => {
     await page.clock.fastForward((LIFETIME_SECONDS - 200) * 1000)
     await expect.poll(() => tokenOf(page)).not.toBe(answers[0])
     await expect.poll(() => tokenOf(tab)).toBe(await tokenOf(page))
+  })
+
+  it('takes over nothing while it is logged out', async () => {
+    const { page } = await openPage(browser, origin)
+    await page.goto(`${origin}/account/`)
+    await onPage(page, 'Log in')
+    const token = await aToken(app, await aUser(app))
+    await page.evaluate(
+      ({ name, session }) =>
+        new Promise<void>((resolve) => {
+          // It was created after that of the page, and so hears each message after it.
+          new BroadcastChannel(name).onmessage = () => resolve()
+          new BroadcastChannel(name).postMessage({ session })
+        }),
+      { name: KEY, session: { token, expiresAt: Date.now() + 60_000 } },
+    )
+    expect(await tokenOf(page)).toBeUndefined()
   })
 
   it('asks the server before it says that a session has ended', async () => {

@@ -23,7 +23,7 @@ export function createSession({ refresh, onEnd }) {
   let refreshing
   /** A duplicated tab has a copy of the token: the tabs refresh it once. */
   const tabs = new BroadcastChannel(STORAGE_KEY)
-  tabs.onmessage = ({ data: { from, session } }) => pairOf(load()) === from && keep(session)
+  tabs.onmessage = ({ data: { from, session } }) => from && pairOf(load()) === from && keep(session)
 
   function start(token) {
     const { iat, exp } = readClaims(token)
@@ -69,7 +69,7 @@ export function createSession({ refresh, onEnd }) {
       (next) => ({ next }),
       (problem) => problem,
     )
-    refreshing = undefined
+    if (refreshing === token) refreshing = undefined
     // There was a login or a logout in the meantime, in this tab or in another one.
     if (load()?.token !== token) return schedule()
     if (answer.next) return replace(answer.next)
