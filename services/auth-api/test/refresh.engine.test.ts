@@ -1,6 +1,8 @@
 import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/support/test-database.ts'
+import { Claims } from '../src/tokens/claims.ts'
+import { createRevocationRepository } from '../src/tokens/revocation-repository.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
 import { aToken, aUser, bearer, signToken, startApp, type TestApp } from './support/start-app.ts'
 
@@ -96,6 +98,20 @@ describe('a refreshed token whose successor was not used, since the answer was l
     expect(await refresh(other)).toBe(401)
   })
 
+  it('is refreshed in a tab whose answer to the refresh before expires later', async () => {
+    const first = await aToken(app, await aUser(app))
+    setLeft(first, 290)
+    const earlier = await refreshed(first)
+    setLeft(first, 1)
+    const later = await refreshed(first)
+    expect(expOf(later) - expOf(earlier)).toBeGreaterThan(280)
+    setLeft(earlier, 10)
+    const next = await refreshed(earlier)
+    setLeft(later, 10)
+    expect(await ping(later)).toBe(200)
+    expect(jtiOf(await refreshed(later))).toBe(jtiOf(next))
+  })
+
   it('cannot be used to escape a logout', async () => {
     const { user, token, successor } = await aRefreshedToken()
     expect((await post('/logout', successor)).statusCode).toBe(204)
@@ -138,6 +154,8 @@ describe('a refreshed token whose successor was used', () => {
     expect(jtiOf(await refreshed(token))).toBe(jtiOf(successor))
     expect(await ping(successor)).toBe(200)
     expect(reuses(user.userid)).toEqual([])
+    setLeft(token, 150 - GRACE_SECONDS)
+    expect(await ping(token), 'no later than before').toBe(401)
   })
 
   it('is refused after that and ends nothing, except by a refresh, which ends its session', async () => {
@@ -240,6 +258,24 @@ describe('the first use of a successor', () => {
     setLeft(successor, 100)
     await refreshed(successor)
     expect(writes()).toBe(0)
+  })
+
+  it('is not written after the token before it has expired', async () => {
+    const { successor } = await aRefreshedToken()
+    database.sent.length = 0
+    for (const left of [100, 50]) {
+      setLeft(successor, left)
+      expect(await ping(successor)).toBe(200)
+    }
+    expect(writes()).toBe(0)
+  })
+
+  it('keeps the first of two times that replicas write at once', async () => {
+    const { token, successor } = await aReplacedToken()
+    const claims = Claims.parse(decodeJwt(successor))
+    await createRevocationRepository(database.db).endPredecessor(claims, new Date(expOf(token) * 1000))
+    setLeft(token, 150 - GRACE_SECONDS)
+    expect(await ping(token)).toBe(401)
   })
 
   it('is written by the next read where it could not be, and the request is answered', async () => {
