@@ -39,6 +39,7 @@ beforeAll(async () => {
     ACCOUNT_DELETION: 'on',
     REFRESH_WINDOW: '3599',
     SESSIONS: 'on',
+    SECOND_FACTOR_ROLES: 'admin',
   })
   app = await startApp({ database: watched(database), settings })
   replica = await startApp({ database, settings })
@@ -197,6 +198,9 @@ async function withFactor(user: TestUser) {
   return { token, secret, currentPassword: PASSWORD }
 }
 
+/** The tokens by which users have added their factors: they stay valid, and were won by the password only. */
+const tokensOfBefore = new Map<TestUser, string>()
+
 const STATES = {
   'no password': { before: withoutPassword },
   'no password, and an old login': {
@@ -214,6 +218,15 @@ const STATES = {
       setClocks(now + STALE_MS)
       return attempt
     },
+  },
+  'factor, and since then a token without it': {
+    async before(user) {
+      const old = await aToken(app, user)
+      const { token, secret } = await enrol(app, old, now)
+      tokensOfBefore.set(user, old)
+      return { token, secret, currentPassword: PASSWORD }
+    },
+    since: async ({ user }) => ({ token: tokensOfBefore.get(user) ?? '' }),
   },
   'first factor added since, in another session': {
     before: withPassword,
@@ -282,6 +295,7 @@ const NOT_OK: Record<Change, Partial<Record<StateName, string>>> = {
   renewRecoveryCodes: {
     ...withoutAFactor(),
     'factor, shown long ago': 'insufficient-user-authentication',
+    'factor, and since then a token without it': 'insufficient-user-authentication',
     'first factor added since, in another session': 'factor-not-found',
     'first factor added since, by the same token': 'factor-not-found',
     'first factor added since, and shown': 'factor-not-found',
@@ -293,6 +307,7 @@ const NOT_OK: Record<Change, Partial<Record<StateName, string>>> = {
   stepUp: {
     ...ofOneStep(),
     'factor, shown long ago': 'ok',
+    'factor, and since then a token without it': 'ok',
     'first factor added since, by the same token': 'second-factor-refused',
     // By the password.
     'first factor added since, and shown': 'second-factor-refused',
@@ -306,6 +321,7 @@ function ofOneStep() {
   return {
     'no password, and an old login': 'insufficient-user-authentication',
     'factor, shown long ago': 'insufficient-user-authentication',
+    'factor, and since then a token without it': 'insufficient-user-authentication',
     'first factor added since, in another session': 'invalid-token',
     'first factor added since, by the same token': 'insufficient-user-authentication',
   }
@@ -511,6 +527,21 @@ describe('a change whose password is verified', () => {
     },
   )
 
+  it('is refused when the e-mail is another one by then, and the new one needs the password', async () => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    beforeTransaction = async () => {
+      beforeTransaction = undefined
+      await app.users.setEmail(user.userid, newEmailOf(user))
+    }
+    const response = await CHANGES.setEmail.finish(
+      app,
+      { user, token, currentPassword: undefined },
+      undefined,
+    )
+    expect(outcomeOf(response)).toBe('insufficient-user-authentication')
+  })
+
   it('is refused when a first factor guards the account by then', async () => {
     const user = await aUser(app)
     const token = await aToken(app, user)
@@ -546,6 +577,16 @@ describe('what a token says of its login', () => {
     const changed = await send(app, raised.json().token, 'PUT', '/profile/password', change)
     expect(claimsOf(changed)).toMatchObject({ auth_time: now / 1000 })
     expect(claimsOf(changed)).not.toHaveProperty('amr')
+  })
+
+  it('is without a factor on every route once the last one is removed', async () => {
+    const user = await aUser(app)
+    const { token } = await enrolUser(app, user, now)
+    const [{ id }] = (await listOf(token)).factors
+    expect((await send(app, token, 'DELETE', `/profile/factors/${id}`)).statusCode).toBe(204)
+    await app.users.setRole(user.userid, 'admin')
+    const response = await send(replica, token, 'GET', '/profile')
+    expect(outcomeOf(response), 'the role needs a factor').toBe('insufficient-user-authentication')
   })
 
   it('keeps the time of the factor when the password changes, however often', async () => {
