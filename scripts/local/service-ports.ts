@@ -1,3 +1,5 @@
+import { adviceFor } from '@latchkey/shared/lifecycle/listen.ts'
+import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import getPort from 'get-port'
@@ -6,7 +8,11 @@ import getPort from 'get-port'
 export async function requireFreePorts(environment: Environment): Promise<void> {
   const { HOST, PORT, METRICS_PORT } = parseSettings(['HOST', 'PORT', 'METRICS_PORT'], environment)
   for (const [name, port] of Object.entries({ PORT, METRICS_PORT })) {
-    if (port !== 0 && (await getPort({ port, host: HOST })) !== port) {
+    const free = await getPort({ port, host: HOST }).catch((cause: unknown) => {
+      // Shells and conda set HOST too, to something else.
+      throw new Error(`Cannot listen on ${HOST}: ${adviceFor(cause, name) ?? rootReason(cause)}`, { cause })
+    })
+    if (port !== 0 && free !== port) {
       throw new Error(
         `${HOST}:${port} cannot be used: another process, perhaps another \`npm start\`, already listens there, or the port is ` +
           `reserved for root. Stop that process, or set ${name} to another port.`,

@@ -35,7 +35,8 @@ async function bind(server: Listener, { host, port, portSetting }: ListenOptions
   }
 }
 
-function adviceFor(error: unknown, portSetting: string): string | undefined {
+/** What to do where a server cannot listen; undefined for an unknown reason. */
+export function adviceFor(error: unknown, portSetting: string): string | undefined {
   switch (error instanceof Error && 'code' in error && error.code) {
     case 'EADDRINUSE':
       return `another process listens there. Stop it, or set ${portSetting} to another port`
