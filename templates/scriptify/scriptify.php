@@ -202,6 +202,9 @@ if (!class_exists('ScriptifyExecutor')) {
                 throw new RuntimeException("php has no driver for this database (Debian: apt-get install php-{$driver})");
             }
             parse_str($parts['query'] ?? '', $query);
+            if ($driver === 'mysql' && ($query['sslmode'] ?? '') !== 'disable' && preg_grep('/ssl|tls/i', array_keys($query))) {
+                throw new InvalidArgumentException('DATABASE_URL asks for TLS, and this terminal connects to MySQL in clear only; use the terminal of TypeScript');
+            }
             $settings = [
                 'host' => trim($query['host'] ?? rawurldecode($parts['host'] ?? 'localhost'), '[]'),
                 'port' => $parts['port'] ?? ($driver === 'pgsql' ? 5432 : 3306),

@@ -311,10 +311,25 @@ async function connectToPostgres(url: string, onLost: () => void): Promise<Conne
   }
 }
 
+/** mysql2 ignores the options of libpq, and would connect in clear. */
+function withTls(given: string): { uri: string; ssl?: object } {
+  const url = new URL(given)
+  const [mode, authority] = ['sslmode', 'sslrootcert'].map((name) => url.searchParams.get(name))
+  for (const name of ['sslmode', 'sslrootcert']) url.searchParams.delete(name)
+  const others = [...url.searchParams.keys()].filter((name) => name !== 'ssl' && /ssl|tls/i.test(name))
+  if (others.length > 0 || !['disable', 'require', 'verify-ca', 'verify-full'].includes(mode ?? 'disable'))
+    throw refusal('DATABASE_URL must have sslmode=disable, require, verify-ca or verify-full')
+  if (mode === 'disable' || !(mode || authority)) return { uri: url.href }
+  const isVerified = mode !== 'require' || Boolean(authority)
+  const verifyIdentity = !mode || mode === 'verify-full'
+  const ca = authority ? { ca: readFileSync(authority, 'utf8') } : {}
+  return { uri: url.href, ssl: { rejectUnauthorized: isVerified, verifyIdentity, ...ca } }
+}
+
 async function connectToMysql(url: string, onLost: () => void): Promise<Connection> {
   const { createConnection } = await loadDriver('mysql2/promise', () => import('mysql2/promise'))
   const connection = await createConnection({
-    uri: url,
+    ...withTls(url),
     charset: 'utf8mb4',
     timezone: 'Z',
     namedPlaceholders: true,

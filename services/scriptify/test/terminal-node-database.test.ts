@@ -15,6 +15,18 @@ const CTRL_C = '\x03'
 const PRELOAD = ['--preload', 'templates/scriptify/scriptify.ts']
 const MYSQL_TEXTS = String.raw`select 'it\'s :role' as one, "\":role" as two, :role as three`
 
+it.each(['ssl-mode=REQUIRED', 'useSSL=true', 'sslmode=prefer'])(
+  'the node terminal does not connect to MySQL in clear where its address says %s',
+  async (option) => {
+    const url = `mysql://me:secret@127.0.0.1:1/latchkey?${option}`
+    const args = [MAIN, 'terminal', '--runtime', 'node', ...PRELOAD, '--execute', "qq('select 1')"]
+    const env = { ...process.env, DATABASE_URL: url }
+    await expect(promisify(execFile)(process.execPath, args, { cwd: ROOT, env })).rejects.toMatchObject({
+      stderr: expect.stringContaining('DATABASE_URL must have sslmode=disable, require'),
+    })
+  },
+)
+
 describe.skipIf(!(await hasDocker())).each<{
   engine: string
   server: SharedServer

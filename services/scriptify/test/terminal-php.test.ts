@@ -371,6 +371,7 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     { url: 'postgres://[::1]:1/latchkey', says: '"::1", port 1' },
     { url: 'postgres://localhost:1/a%3Bb', says: 'DATABASE_URL contains a semicolon' },
     { url: 'postgres://localhost:x/latchkey', says: 'DATABASE_URL is not a URL' },
+    { url: 'mysql://localhost:1/latchkey?ssl-mode=REQUIRED', says: 'DATABASE_URL asks for TLS' },
     { url: 'redis://localhost/0', says: 'DATABASE_URL must begin with postgres://' },
   ])('says where $url leads to', async ({ url, says }) => {
     const [words, env] = [['--preload', 'templates/scriptify/scriptify.php'], { DATABASE_URL: url }]
