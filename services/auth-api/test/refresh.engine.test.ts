@@ -155,7 +155,7 @@ describe('a refreshed token whose successor was used', () => {
     expect(await ping(successor)).toBe(200)
     expect(reuses(user.userid)).toEqual([])
     setLeft(token, 150 - GRACE_SECONDS)
-    expect(await ping(token), 'no later than before').toBe(401)
+    expect(await ping(token, replica), 'no later than before').toBe(401)
   })
 
   it('is refused after that and ends nothing, except by a refresh, which ends its session', async () => {
