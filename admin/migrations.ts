@@ -32,7 +32,7 @@ export class Migrations {
       throw new ArgumentError(`Migrations::up knows ${UP_OPTIONS.join(' and ')}, not ${unknown}`)
     const adopt = options.includes('--adopt')
     await withSettings(async (db, { queueUrl, ownerUrl, serviceUrls }) => {
-      const migrator = createMigrator(db)
+      const migrator = createMigrator(db, undefined, { onWait: printWait })
       requireNoDifferences(queueUrl ? await findQueueFaults(queueUrl) : [], false)
       await warn(migrator)
       if (options.includes('--dry-run')) return printPlan(migrator, adopt)
@@ -45,7 +45,7 @@ export class Migrations {
   /** Reverts the newest migrations. The data in dropped tables is lost. */
   async down(steps = '1'): Promise<void> {
     const count = parseWholeNumber('steps', steps, 1, MAX_STEPS)
-    const names = await withSettings((db) => createMigrator(db).down(count))
+    const names = await withSettings((db) => createMigrator(db, undefined, { onWait: printWait }).down(count))
     print(names.map((name) => `reverted ${name}`))
   }
 
@@ -66,6 +66,8 @@ export class Migrations {
     throw new Error(`Migrations refuse to run on this database. Number of differences: ${differences.length}`)
   }
 }
+
+const printWait = (text: string): void => console.error(`The migration ${text}`)
 
 async function warn(migrator: Migrator): Promise<void> {
   const warning = await migrator.findWarning()

@@ -1,4 +1,5 @@
 import type { Adoption, Difference, TextFault } from './adoption/adoption.ts'
+import type { LockWaits } from './wait-for-lock.ts'
 
 /** The name of a dialect, which is also the name of its folder below `migrations/`. */
 export type DialectName = 'postgres' | 'mysql'
@@ -103,10 +104,20 @@ export interface Database extends Queryable {
    * as `query` and `execute` repeat a statement; then throws `unavailable`.
    */
   transaction<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>
-  /** Runs SQL text of one or several statements as it is, for migrations and logins of services. */
-  runScript(sql: string): Promise<void>
-  /** Runs `work` under the server's lock called `name`, which ends with its connection. */
-  withLock<Result>(name: string, work: () => Promise<Result>): Promise<Result>
+  /**
+   * Runs SQL text of one or several statements as it is, for migrations and logins of services. With `waits`, it waits for
+   * locks as these say; without, for as long as they are held.
+   */
+  runScript(sql: string, waits?: LockWaits): Promise<void>
+  /**
+   * Runs `work` under the server's lock called `name`, which ends with its connection. `requireHeld` throws once it has ended;
+   * `onWait` receives who has the lock.
+   */
+  withLock<Result>(
+    name: string,
+    work: (requireHeld: () => Promise<void>) => Promise<Result>,
+    onWait?: (text: string) => void,
+  ): Promise<Result>
   usage(): PoolUsage
   close(): Promise<void>
 }

@@ -4,6 +4,7 @@ import { inspectAccounts, inspectDatabase, requireNoDifferences } from './adopti
 import type { Database, Queryable, Statement } from './database.ts'
 import { type Migration, readAllMigrations } from './migration-files.ts'
 import { describeTextFault, findMissingRights } from './requirements.ts'
+import type { LockWaits } from './wait-for-lock.ts'
 
 export interface MigrationStatus {
   name: string
@@ -49,6 +50,27 @@ const FIND_TABLE: Statement = {
   },
 }
 
+/**
+ * A lock of a table is waited for in short attempts, since everything that writes to the table waits behind it. Five minutes
+ * are also what a second migration waits for the first.
+ */
+const PACE = { timeoutMs: 2_000, pauseMs: 2_000, giveUpMs: 300_000 }
+
+export interface MigratorOptions extends Partial<Pick<LockWaits, 'timeoutMs' | 'pauseMs' | 'giveUpMs'>> {
+  /** Receives what a migration waits for, and who holds it. */
+  onWait?: LockWaits['onWait']
+}
+
+/** The database as it may be changed while the lock of migrations is held: once it is lost, nothing more is changed. */
+const changeWhileHeld = (db: Database, waits: LockWaits): Database => ({
+  ...db,
+  runScript: (sql) => db.runScript(sql, waits),
+  async execute(statement, values) {
+    await waits.requireHeld()
+    return db.execute(statement, values)
+  },
+})
+
 export type Migrator = ReturnType<typeof createMigrator>
 
 /**
@@ -59,13 +81,18 @@ export type Migrator = ReturnType<typeof createMigrator>
 export function createMigrator(
   db: Database,
   migrations: readonly Migration[] = readAllMigrations(db.dialect.name),
+  { onWait = () => undefined, ...pace }: MigratorOptions = {},
 ) {
-  const withLock = <Result>(work: (applied: Applied[]) => Promise<Result>): Promise<Result> =>
-    db.withLock(MIGRATION_LOCK, async () => {
-      const applied = await readApplied(db)
-      requireUnchanged(migrations, applied)
-      return work(applied)
-    })
+  const withLock = <Result>(work: (held: Database, applied: Applied[]) => Promise<Result>): Promise<Result> =>
+    db.withLock(
+      MIGRATION_LOCK,
+      async (requireHeld) => {
+        const applied = await readApplied(db)
+        requireUnchanged(migrations, applied)
+        return work(changeWhileHeld(db, { ...PACE, ...pace, onWait, requireHeld }), applied)
+      },
+      onWait,
+    )
 
   return {
     /**
@@ -73,22 +100,21 @@ export function createMigrator(
      * to the specification.
      */
     up: ({ adopt = false } = {}) =>
-      withLock(async (applied) => {
+      withLock(async (held, applied) => {
         // The table `users` of another program.
         const isAdopting = applied.length === 0 && (await hasTable(db, 'users'))
         if (isAdopting && !db.dialect.adoption) throw new Error(NO_ADOPTION)
-        await makeUsable(db, migrations, { applied, adopt })
+        await makeUsable(held, migrations, { applied, adopt })
         // `create table if not exists` needs the right to create tables also where the table exists.
-        if (!(await hasTable(db, 'latchkey_migrations'))) await db.runScript(CREATE_RECORD)
-        const umzug = await createUmzug(db, migrations, { applied, isAdopting })
+        if (!(await hasTable(db, 'latchkey_migrations'))) await held.runScript(CREATE_RECORD)
+        const umzug = await createUmzug(held, migrations, { applied, isAdopting })
         return (await umzug.up()).map(({ name }) => name)
       }),
     /** Reverts the newest `steps` migrations; returns their names. */
     down: (steps = 1) =>
-      withLock(async (applied) => {
-        await db.runScript(CREATE_RECORD)
+      withLock(async (held, applied) => {
         const names = newestFirst(migrations, applied).slice(0, steps)
-        const umzug = await createUmzug(db, migrations, { applied, isAdopting: false })
+        const umzug = await createUmzug(held, migrations, { applied, isAdopting: false })
         return (await umzug.down({ migrations: names })).map(({ name }) => name)
       }),
     async status(): Promise<MigrationStatus[]> {

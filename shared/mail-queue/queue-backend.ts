@@ -157,6 +157,9 @@ export const prepareQueue = (url: string): Promise<void> =>
     await runMigrations(rows[0].has_schema ? withoutSchema(client) : client)
   })
 
+/** Time that a change of BullMQ's tables waits for a lock, or for another migration of them. */
+const LOCK_TIMEOUT_MS = 10_000
+
 type MigrationClient = Parameters<typeof runMigrations>[0]
 
 /** `create schema if not exists` needs the right to create schemas also where the schema exists. */
@@ -229,6 +232,7 @@ async function withClient(url: string, work: (client: pg.Client) => Promise<unkn
   })
   try {
     await requirePrimary(client)
+    await client.query(`set lock_timeout = ${LOCK_TIMEOUT_MS}`)
     await work(client)
   } finally {
     await client.end().catch(() => undefined)

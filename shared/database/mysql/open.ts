@@ -15,9 +15,10 @@ import {
   transactionEnd,
 } from '../run-transaction.ts'
 import { toAppError, toFinalError, translating } from '../to-app-error.ts'
+import { type LockWaits, pollLock, runWhenFree, whileHeld } from '../wait-for-lock.ts'
 import { readMysqlUrl } from './connection-url.ts'
 import { openPool, type Pool, SESSION, type Step } from './pool.ts'
-import { LOCK_TIMEOUT_SECONDS, lockNotFree, withRowLock } from './row-lock.ts'
+import { PACE, withRowLock } from './row-lock.ts'
 
 /** Finds a row where the server is a node of Galera or of Group Replication. */
 const FIND_CLUSTER = {
@@ -45,11 +46,23 @@ export function openMysql(dialect: Dialect, url: string, given: DatabaseOptions)
     ),
     toFinalError,
   )
-  const runScript = (sql: string) =>
-    withFinalErrors(async () => {
-      const options = { ...connection, multipleStatements: true }
-      await runOnSeparateConnection(options, (separate) => separate.query(sql))
-    })
+  const runScript = (sql: string, waits?: LockWaits) =>
+    withFinalErrors(() =>
+      runOnSeparateConnection({ ...connection, multipleStatements: true }, async (separate) => {
+        if (!waits) return void (await separate.query(sql))
+        const seconds = Math.max(1, Math.round(waits.timeoutMs / 1_000))
+        await separate.query(`set lock_wait_timeout = ${seconds}, innodb_lock_wait_timeout = ${seconds}`)
+        await runWhenFree(
+          async () => void (await separate.query(sql)),
+          {
+            isTimeout: (error) =>
+              error instanceof Error && 'code' in error && error.code === 'ER_LOCK_WAIT_TIMEOUT',
+            findHolder: () => findHolder(queryable, separate.threadId),
+          },
+          waits,
+        )
+      }),
+    )
   return {
     ...queryable,
     transaction: (work) =>
@@ -61,13 +74,16 @@ export function openMysql(dialect: Dialect, url: string, given: DatabaseOptions)
         dialect.errors,
       ),
     runScript,
-    withLock: (name, work) =>
+    withLock: (name, work, onWait) =>
       withFinalErrors(async () => {
         if ((await queryable.query(FIND_CLUSTER)).length > 0)
-          return withRowLock({ ...queryable, runScript }, name, work)
+          return withRowLock({ ...queryable, runScript }, name, work, {
+            ...PACE,
+            ...(onWait ? { onWait } : {}),
+          })
         return runOnSeparateConnection(connection, async (separate) => {
-          await getLock(separate, name)
-          return work()
+          await pollLock(name, () => takeLock(separate, name), onWait)
+          return whileHeld(name, () => hasLock(separate, name), work)
         })
       }),
     usage: pool.usage,
@@ -155,10 +171,49 @@ async function runOnSeparateConnection<Result>(
   }
 }
 
-async function getLock(connection: mysql.Connection, name: string): Promise<void> {
-  const [rows] = await connection.query<mysql.RowDataPacket[]>('select get_lock(?, ?) as got', [
-    name,
-    LOCK_TIMEOUT_SECONDS,
-  ])
-  if (rows[0]?.got !== 1) throw lockNotFree(name)
+/** Takes the lock, or returns who has it. */
+async function takeLock(connection: mysql.Connection, name: string): Promise<string | undefined> {
+  const [rows] = await connection.query<mysql.RowDataPacket[]>(
+    'select get_lock(?, 0) as got, is_used_lock(?) as holder',
+    [name, name],
+  )
+  return rows[0]?.got === 1 ? undefined : `connection ${rows[0]?.holder}`
+}
+
+async function hasLock(connection: mysql.Connection, name: string): Promise<boolean> {
+  const [rows] = await connection.query<mysql.RowDataPacket[]>(
+    'select is_used_lock(?) = connection_id() as is_held',
+    [name],
+  )
+  return rows[0]?.is_held === 1
+}
+
+const FIND_WAIT = {
+  name: 'lock-wait',
+  text: `select state as state from information_schema.processlist where id = $1 and state like 'Waiting for%lock%'`,
+}
+/** A lock on the definition of a table is held until the transaction ends that has used the table. */
+const FIND_TRANSACTIONS = {
+  name: 'lock-transactions',
+  text: `select trx_mysql_thread_id as id, date_format(trx_started, '%Y-%m-%d %H:%i:%s') as since, user as user, command as command
+    from information_schema.innodb_trx left join information_schema.processlist on id = trx_mysql_thread_id
+    where trx_mysql_thread_id <> $1 order by trx_started limit 5`,
+}
+
+async function findHolder(db: Pick<Database, 'query'>, threadId: number): Promise<string | undefined> {
+  const [waiting] = await db.query<{ state: string }>(FIND_WAIT, [threadId])
+  if (!waiting) return undefined
+  const lock = waiting.state.replace('Waiting for ', '')
+  try {
+    const open = await db.query<{ id: number; since: string; user: string | null; command: string | null }>(
+      FIND_TRANSACTIONS,
+      [threadId],
+    )
+    const holders = open.map(
+      ({ id, since, user, command }) => `connection ${id} (${command}, ${user}, since ${since} UTC)`,
+    )
+    return `a ${lock}; open transactions: ${holders.join('; ') || 'none, so that lock tables or flush tables has it'}`
+  } catch {
+    return `a ${lock}; who holds it, only a login with the right process can see (information_schema.innodb_trx)`
+  }
 }

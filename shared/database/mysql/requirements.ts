@@ -4,10 +4,11 @@ import type { Queryable } from '../database.ts'
 import { COLLATE } from './adoption.ts'
 
 /**
- * What migrations do, on a table that nothing else uses. Each statement can run again, and beside another check. A login without
- * `drop` leaves the table.
+ * What migrations do, on a view and a table that nothing else uses. Each statement can run again, and beside another check. The
+ * first one shows whether the others can be dropped.
  */
 const PROBES = [
+  'create or replace sql security definer view latchkey_rights_view as select 1 as one',
   `create table if not exists latchkey_rights (
     id binary(16) not null default (unhex(replace(uuid(), '-', ''))), parent binary(16),
     name varchar(20) character set utf8mb4 ${COLLATE}, primary key (id),
@@ -15,7 +16,7 @@ const PROBES = [
   'alter table latchkey_rights modify parent binary(16) not null',
   'create index ix_latchkey_rights on latchkey_rights (name)',
 ]
-const DROP = 'drop table if exists latchkey_rights'
+const DROPS = ['drop view if exists latchkey_rights_view', 'drop table if exists latchkey_rights']
 
 /** The right was there: another check has dropped the table, or an earlier one has left it. */
 const PASSED = /^(ER_NO_SUCH_TABLE|ER_DUP_KEYNAME)$/
@@ -31,7 +32,7 @@ const FIND_LOGIN = {
 /** Finds the first thing that migrations do and the server refuses. Its grants may come from roles, so each is tried. */
 export async function findMissingRights(db: Queryable): Promise<Difference[]> {
   const refusal = await runProbes(db)
-  await run(db, DROP).catch(() => undefined)
+  for (const text of DROPS) await run(db, text).catch(() => undefined)
   if (refusal === undefined) return []
   const [found] = await db.query<{ login: string; name: string; remedy: string }>(FIND_LOGIN)
   return [

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as wait } from 'node:timers/promises'
 import { type Database, type Statement, violatedIndex } from '../database.ts'
+import { pollLock, whileHeld } from '../wait-for-lock.ts'
 
 type LockDatabase = Pick<Database, 'dialect' | 'query' | 'execute' | 'runScript'>
 
-/** Time that a second migration waits for the first. */
-export const LOCK_TIMEOUT_SECONDS = 300
 /** How often the holder of the lock says that it is alive, and the silence after which it has died. */
-const PACE = { beatMs: 2_000, silenceMs: 20_000 }
-const POLL_MS = 200
+export const PACE = { beatMs: 2_000, silenceMs: 20_000 }
 
 const CREATE = `create table if not exists latchkey_lock (
   name varchar(64) not null primary key,
@@ -46,30 +43,29 @@ interface Holder {
 export async function withRowLock<Result>(
   db: LockDatabase,
   name: string,
-  work: () => Promise<Result>,
-  { beatMs, silenceMs } = PACE,
+  work: (requireHeld: () => Promise<void>) => Promise<Result>,
+  { beatMs, silenceMs, onWait }: typeof PACE & { onWait?: (text: string) => void } = PACE,
 ): Promise<Result> {
   const holder = randomUUID()
   await db.runScript(CREATE)
-  await take(db, { name, holder, silenceMs })
-  const beat = setInterval(() => void db.execute(BEAT, [name, holder]).catch(() => undefined), beatMs)
+  await pollLock(name, createTake(db, { name, holder, silenceMs }), onWait)
   try {
-    return await work()
+    return await whileHeld(name, async () => (await db.execute(BEAT, [name, holder])) === 1, work, beatMs)
   } finally {
-    clearInterval(beat)
     // One that stays is taken over as that of a dead holder.
     await db.execute(FREE, [name, holder]).catch(() => undefined)
   }
 }
 
-async function take(
+/** Creates the attempt that takes the lock, also over from a holder that was silent, or returns who has it. */
+function createTake(
   db: LockDatabase,
   { name, holder, silenceMs }: { name: string; holder: string; silenceMs: number },
-): Promise<void> {
-  const end = Date.now() + LOCK_TIMEOUT_SECONDS * 1_000
+): () => Promise<string | undefined> {
   let seen: Holder | undefined
   let seenAt = Date.now()
-  while (!(await insert(db, name, holder))) {
+  return async () => {
+    if (await insert(db, name, holder)) return undefined
     const [row] = await db.query<Holder>(READ, [name])
     if (row?.holder !== seen?.holder || row?.beats !== seen?.beats) {
       seen = row
@@ -77,9 +73,8 @@ async function take(
     }
     const isSilent = Date.now() - seenAt > silenceMs
     if (seen && isSilent && (await db.execute(TAKE_OVER, [name, holder, seen.holder, seen.beats])) === 1)
-      return
-    if (Date.now() > end) throw lockNotFree(name)
-    await wait(POLL_MS)
+      return undefined
+    return `a row of latchkey_lock, silent for ${Math.round((Date.now() - seenAt) / 1_000)} s`
   }
 }
 
@@ -93,9 +88,3 @@ async function insert(db: LockDatabase, name: string, holder: string): Promise<b
     return false
   }
 }
-
-/** The error of a migration that waited too long for another one. */
-export const lockNotFree = (name: string) =>
-  new Error(
-    `The lock ${name} was not free within ${LOCK_TIMEOUT_SECONDS} s; wait for the other migration to end, then migrate again`,
-  )

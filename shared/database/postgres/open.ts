@@ -16,7 +16,9 @@ import {
   transactionEnd,
 } from '../run-transaction.ts'
 import { endsConnection, toAppError, toFinalError, translating } from '../to-app-error.ts'
+import { pollLock, whileHeld } from '../wait-for-lock.ts'
 import { postgresErrors } from './errors.ts'
+import { runPostgresScript, SCRIPT_NAME } from './run-script.ts'
 import { IS_READ_ONLY, READ_SESSION, requireSession, setIfDirect, withStartUp } from './start-up.ts'
 
 /** `timestamp` columns of an adopted database contain UTC, as ours do; `pg` would read them as local time. */
@@ -74,16 +76,20 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
           ),
         dialect.errors,
       ),
-    runScript: (sql) => withFinalErrors(async () => void (await unlimited.multi(sql))),
-    withLock: (name, work) =>
+    runScript: (sql, waits) =>
+      withFinalErrors(async () =>
+        waits
+          ? runPostgresScript(sql, waits, { scripts: unlimited, pool })
+          : void (await unlimited.multi(sql)),
+      ),
+    withLock: (name, work, onWait) =>
       withFinalErrors(async () => {
         // A separate connection: its end frees the lock, and a pool of one does not wait for itself.
         const connection = await unlimited.connect({ direct: true })
         try {
-          // In a transaction, which keeps its connection to the server where a pooler is in between.
-          await connection.multi(BEGIN_LOCK)
-          await connection.any('select pg_advisory_xact_lock(hashtextextended($1, 0))', name)
-          const result = await work()
+          await pollLock(name, () => takeLock(connection, name), onWait)
+          const isHeld = () => connection.any('select').then(() => true)
+          const result = await whileHeld(name, isHeld, work)
           await connection.any('commit')
           return result
         } finally {
@@ -94,6 +100,27 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
     close: async () => void (await Promise.all([pool.$pool.end(), unlimited.$pool.end()])),
   }
 }
+
+/**
+ * Takes the lock, or returns who has it. It does not wait for it: a statement that waits has a snapshot, for whose end an
+ * index that is built concurrently waits. In a transaction, which keeps its connection to the server where a pooler is in
+ * between.
+ */
+async function takeLock(connection: Connection, name: string): Promise<string | undefined> {
+  await connection.multi(BEGIN_LOCK)
+  const { is_taken: isTaken } = await connection.one(
+    'select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as is_taken',
+    name,
+  )
+  if (isTaken) return undefined
+  await connection.any('rollback')
+  const [holder] = await connection.any(FIND_LOCK_HOLDER, name)
+  return holder ? `pid ${holder.pid}` : 'it was freed'
+}
+
+const FIND_LOCK_HOLDER = `select pid from pg_locks where locktype = 'advisory' and granted
+  and database = (select oid from pg_database where datname = current_database())
+  and (classid::bigint << 32) | objid::bigint = hashtextextended($1, 0)`
 
 /** The transaction has no time limits; it sees other transactions as they commit, and keeps no old rows. */
 const BEGIN_LOCK = `begin isolation level read committed;
@@ -143,7 +170,12 @@ function openPools(
     types,
     onConnect: prepareWith(serverTimeoutMs(statementTimeoutMs)),
   }
-  const unlimited = { ...shared, max: 1, onConnect: prepareWith(0) }
+  const unlimited = {
+    ...shared,
+    application_name: SCRIPT_NAME,
+    max: 1,
+    onConnect: prepareWith(0),
+  }
   const pools = { pool: connect(pool), unlimited: connect(unlimited) }
   // pg-promise stops to listen when a pool ends, while its connections may still break.
   for (const { $pool } of Object.values(pools)) $pool.on('error', () => undefined)
