@@ -10,30 +10,38 @@ import { adminUrl, engine } from '../../test/support/engine.ts'
 import { startPgbouncer, throughPgbouncer } from '../../test/support/pgbouncer-container.ts'
 import { createTestDatabase } from '../../test/support/test-database.ts'
 
+/** What Latchkey sets otherwise for itself. */
+const READ_OTHER = `select current_setting('statement_timeout') as limit,
+  current_setting('default_transaction_isolation') as isolation, current_setting('synchronous_commit') as commit`
+
 describe.runIf(engine() === 'pgbouncer')('a pooler in transaction mode', () => {
-  it('gives no session of Latchkey to another client, and UTC to all of Latchkey', async () => {
+  it('gives no session of Latchkey to another client, and its own to all of Latchkey', async () => {
     await using database = await createTestDatabase()
     const name = new URL(database.url).pathname.slice(1)
     await database.db.runScript(`alter database ${name} set timezone = 'America/New_York'`)
     const db = await openDatabase(database.url, { poolSize: 8 })
-    const zones = (on: Queryable) =>
-      on.query({ name: 'test-zone', text: "select current_setting('TimeZone') as zone" })
-    const inTransactions = Array.from({ length: 8 }, () => db.transaction(zones))
-    const read = (await Promise.all([zones(db), ...inTransactions])).flat()
-    expect(read).toEqual(read.map(() => ({ zone: 'UTC' })))
+    const sessions = (on: Queryable) =>
+      on.query({
+        name: 'test-session',
+        text: "select current_setting('TimeZone') as zone, current_setting('DateStyle') as style",
+      })
+    const inTransactions = Array.from({ length: 8 }, () => db.transaction(sessions))
+    const read = (await Promise.all([sessions(db), ...inTransactions])).flat()
+    expect(read).toEqual(read.map(() => ({ zone: 'UTC', style: 'ISO, MDY' })))
 
     const others = Array.from({ length: 8 }, () => new pg.Client(database.url))
     await Promise.all(others.map((other) => other.connect()))
     const settings = await Promise.all(
       others.map(async (other) => {
         await other.query('begin')
-        const { rows } = await other.query("select current_setting('statement_timeout') as limit")
+        const { rows } = await other.query(READ_OTHER)
         return rows[0]
       }),
     )
     await Promise.all(others.map((other) => other.end()))
     await db.close()
-    expect(settings).toEqual(settings.map(() => ({ limit: '0' })))
+    const untouched = { limit: '0', isolation: 'serializable', commit: 'off' }
+    expect(settings).toEqual(settings.map(() => untouched))
   })
 
   it('is refused as the address of the queue', async () => {

@@ -41,6 +41,28 @@ const readSetting = async (on: Queryable, setting: string): Promise<unknown> => 
   return (await on.query<{ value: unknown }>(statement))[0]?.value
 }
 
+/** A proxy that replaces a text of what is sent by one of the same length, as a pooler that drops something. */
+async function startRewritingProxy(
+  url: string,
+  { text, by }: { text: string; by: string },
+): Promise<AsyncDisposable & { url: string }> {
+  const { hostname, port } = new URL(url)
+  const proxy = createServer((client) => {
+    const server = connect(Number(port), hostname)
+    client.on('error', () => server.destroy()).on('close', () => server.destroy())
+    server.on('error', () => client.destroy()).pipe(client)
+    client.on('data', (sent) =>
+      server.write(Buffer.from(sent.toString('latin1').replace(text, by), 'latin1')),
+    )
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  const through = Object.assign(new URL(url), {
+    hostname: '127.0.0.1',
+    port: String((proxy.address() as AddressInfo).port),
+  })
+  return { url: through.href, [Symbol.asyncDispose]: () => proxy[Symbol.asyncDispose]() }
+}
+
 /** Gives every later session of a PostgreSQL database other settings than those that Latchkey needs. */
 const makeOdd = ({ db, url }: TestDatabase, settings: Record<string, string>) =>
   db.runScript(
@@ -79,6 +101,15 @@ describe.runIf(isPostgres())('a session of PostgreSQL, whatever the database has
       expect(await isolation(db)).toBe('read committed')
       expect(await readSetting(db, 'synchronous_commit')).toBe('on')
     })
+  })
+
+  it.skipIf(engine() === 'pgbouncer')('is refused by name where it is another one', async () => {
+    const isOther = { text: 'ISO,\\ MDY', by: 'German   ' }
+    await using pooler = await startRewritingProxy(odd.url, isOther)
+    const refused = withDatabase(pooler.url, (db) => db.query({ name: 'test-one', text: 'select 1 as one' }))
+    await expect(refused).rejects.toThrow(
+      'The session has DateStyle = German, DMY, and Latchkey needs ISO, MDY',
+    )
   })
 
   it('keeps other values of synchronous_commit', async () => {
@@ -130,21 +161,9 @@ describe.skipIf(isPostgres() || isCluster() || engine() === 'given')(
 
     it('is not used where the server refuses it', async () => {
       await using database = await createTestDatabase()
-      // The server gets a statement that it does not understand, of the same length.
-      const target = new URL(database.url)
-      const { hostname, port } = target
-      await using proxy = createServer((client) => {
-        const server = connect(Number(port), hostname)
-        client.on('error', () => server.destroy()).on('close', () => server.destroy())
-        server.on('error', () => client.destroy()).pipe(client)
-        client.on('data', (sent) =>
-          server.write(Buffer.from(sent.toString('latin1').replace('set names', 'set nomes'), 'latin1')),
-        )
-      })
-      await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-      target.port = String((proxy.address() as AddressInfo).port)
+      await using proxy = await startRewritingProxy(database.url, { text: 'set names', by: 'set nomes' })
       const errors: Error[] = []
-      const db = await openDatabase(target.href, {
+      const db = await openDatabase(proxy.url, {
         poolSize: 1,
         onConnectionError: (error) => errors.push(error),
       })
@@ -245,7 +264,7 @@ const TIMES = [
   },
 ]
 
-describe.each(TIMES)('a time that cannot be read in $table.$column', ({ table, column, read }) => {
+describe.each(TIMES)('a time that cannot be read, of $column in $table', ({ table, column, read }) => {
   it('is an error, not a time that is not set', async () => {
     await using database = await createTestDatabase()
     const { db } = database

@@ -1,12 +1,8 @@
 import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
 
 const PORT = 6432
-const SETTINGS = {
-  pool_mode: 'transaction',
-  max_prepared_statements: 200,
-  max_client_conn: 2_000,
-  server_idle_timeout: 5,
-}
+/** All else is PgBouncer's default: the suites open more connections than its 100. */
+const SETTINGS = { pool_mode: 'transaction', max_client_conn: 2_000 }
 
 /** A PgBouncer in front of the server of `url`, whose user may read the passwords of all others. */
 export const startPgbouncer = (
