@@ -37,7 +37,6 @@ const projects = [
   // `npm test` has one seed; these have another one each time.
   project('properties', { ...SHARED_MODULES, include: ['**/*.property.test.ts'] }),
   // What `npm test` leaves out of the engines.
-  engineProject('serializable'),
   engineProject('pgbouncer'),
   // One cluster after the other: six servers of them leave too little processor to each.
   engineProject('galera', { exclude: OF_ONE_SERVER, sequence: { groupOrder: 1 } }),

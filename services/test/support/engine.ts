@@ -6,7 +6,6 @@ import { sharedServer } from '../servers/shared-server.ts'
 export type Engine =
   | 'embedded'
   | 'postgres'
-  | 'serializable'
   | 'pgbouncer'
   | 'mysql'
   | 'mariadb'
@@ -14,7 +13,7 @@ export type Engine =
   | 'group-replication'
   | 'given'
 
-const POSTGRES: readonly Engine[] = ['embedded', 'postgres', 'serializable', 'pgbouncer']
+const POSTGRES: readonly Engine[] = ['embedded', 'postgres', 'pgbouncer']
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -42,7 +41,7 @@ export async function adminUrl(on: Engine = engine()): Promise<string> {
 /** The address of each node of the engine. */
 export async function nodeUrls(on: Engine = engine()): Promise<string[]> {
   if (on === 'given') return [inject('givenUrl')]
-  const urls = await sharedServer(on === 'serializable' || on === 'pgbouncer' ? 'postgres' : on)
+  const urls = await sharedServer(on === 'pgbouncer' ? 'postgres' : on)
   return urls.split(' ')
 }
 

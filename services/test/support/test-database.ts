@@ -45,8 +45,6 @@ async function createDatabase(on: Engine, template?: string): Promise<TestDataba
   if (on === 'given') return openGiven(await adminUrl(on), dropEverything)
   const name = `test_${randomBytes(6).toString('hex')}`
   await runAsAdmin(on, `create database ${name}${template ? ` template ${template}` : ''}`)
-  if (on === 'serializable')
-    await runAsAdmin(on, `alter database ${name} set default_transaction_isolation = 'serializable'`)
   const url = new URL(await serverUrl(on))
   url.pathname = `/${name}`
   if (isCluster(on)) await everyNodeHas(name, await nodeUrls(on))
