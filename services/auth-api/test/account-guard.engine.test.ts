@@ -272,6 +272,16 @@ const STATES = {
       return { currentPassword: NEW_PASSWORD }
     },
   },
+  'e-mail changed since': {
+    before: withFactor,
+    async since({ user, token }) {
+      const email = `moved-${user.username}@example.com`
+      await send(app, token, 'PUT', '/profile', { email, currentPassword: PASSWORD })
+      const changed = await post(app, '/profile/confirmemail', { code: await codeTo(app, email) }, token)
+      expect(changed.statusCode, changed.body).toBe(200)
+      return { user: { ...user, email } }
+    },
+  },
   'token refreshed since': {
     before: withFactor,
     async since({ token }) {
@@ -300,6 +310,7 @@ const NOT_OK: Record<Change, Partial<Record<StateName, string>>> = {
     'first factor added since, by the same token': 'factor-not-found',
     'first factor added since, and shown': 'factor-not-found',
     'another factor added since, and shown': 'challenge-refused',
+    'e-mail changed since': 'challenge-refused',
     'last factor removed since': 'factor-not-found',
   },
   changePassword: ofOneStep(),
@@ -335,6 +346,7 @@ function ofTwoSteps(refused: string) {
     'another factor added since, and shown': refused,
     'password changed since': refused,
     'password changed since, by another program': refused,
+    'e-mail changed since': refused,
   }
 }
 
