@@ -1,8 +1,11 @@
+import { readFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
-import { CliError, EXIT, errorMessage } from '../io/cli-error.ts'
+import { CliError, EXIT, errorCode, errorMessage } from '../io/cli-error.ts'
+import { requirePlainEnvFile } from './env-file.ts'
 import type { ControlCommand, InitSystem, ServiceAction } from './init-system.ts'
 import { inspectService, requireMark } from './inspect-service.ts'
 import { listServices, serviceNotFound } from './list-services.ts'
+import { environmentFile } from './paths.ts'
 import { controlAll } from './run-command.ts'
 import { lastLogLine, logOf } from './service-log.ts'
 import { requireServiceName } from './service-name.ts'
@@ -25,7 +28,20 @@ export async function controlService(
   if (reason !== undefined) throw new CliError(`${name} cannot be controlled: ${reason}`, EXIT.usage)
   requireRoot(action)
   if (action === 'stop') await controlAll(commands)
-  else await startService({ name, system, commands, failure: `${name} does not start` })
+  else {
+    await requireReadableEnvironment(name)
+    await startService({ name, system, commands, failure: `${name} does not start` })
+  }
+}
+
+/** Throws exit code 2 for a line of the environment file that was edited by hand and that init systems read differently. */
+export async function requireReadableEnvironment(name: string): Promise<void> {
+  const path = environmentFile(name)
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'EACCES') return ''
+    throw error
+  })
+  requirePlainEnvFile(text, path)
 }
 
 /** The init system of an installed service; throws exit code 2 for an invalid name, 3 for an unknown one. */

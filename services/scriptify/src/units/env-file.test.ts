@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { maskEnvFile, parseEnvFile, renderEnvFile, updateEnvFile } from './env-file.ts'
+import { maskEnvFile, parseEnvFile, renderEnvFile, requirePlainEnvFile, updateEnvFile } from './env-file.ts'
 
 const MARK = '# scriptify: managed service=x template=crond v=1\n'
 
@@ -43,6 +43,37 @@ describe('an environment file', () => {
       expect(update).toThrow(expect.objectContaining({ exitCode: 2 }))
     },
   )
+
+  it.each([
+    { line: 'A=b', isPlain: true },
+    { line: 'export A=b', isPlain: true },
+    { line: ' A="two words" ', isPlain: true },
+    { line: "A='$x `y`'", isPlain: true },
+    { line: 'A="\\$x \\`y\\` \\" \\\\"', isPlain: true },
+    { line: 'A="$HOME"', isPlain: true },
+    { line: 'A="two\nlines"', isPlain: true },
+    { line: 'A=b\r', isPlain: true },
+    { line: '# comment', isPlain: true },
+    { line: 'A=b hush', isPlain: false },
+    { line: 'A=b;hush', isPlain: false },
+    { line: 'A=`hush`', isPlain: false },
+    { line: 'A=$(hush)', isPlain: false },
+    { line: 'A="$(hush)"', isPlain: false },
+    { line: 'A="`hush`"', isPlain: false },
+    { line: 'A="b" hush', isPlain: false },
+    { line: 'A="hush', isPlain: false },
+    { line: 'A=b\\ hush', isPlain: false },
+    { line: 'A = b', isPlain: false },
+    { line: 'A: hush', isPlain: false },
+    { line: 'hush', isPlain: false },
+    { line: '\uFEFFA=b', isPlain: false },
+  ])('takes $line for plain: $isPlain', ({ line, isPlain }) => {
+    const require = () => requirePlainEnvFile(`${MARK}B="1\n2"\n${line}\nC=3\n`, '/etc/scriptify/x.env')
+    if (isPlain) return expect(require).not.toThrow()
+    expect(require).toThrow(/^Line 4 of \/etc\/scriptify\/x\.env/)
+    expect(require).not.toThrow('hush')
+    expect(require).toThrow(expect.objectContaining({ exitCode: 2 }))
+  })
 
   it('is shown without anything that may be a secret', () => {
     const text = `${MARK}# old: hush\nA=hush\nexport B="hush\nC=hush"\nD: hush\n`

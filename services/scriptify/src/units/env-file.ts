@@ -54,6 +54,26 @@ function requireClosedQuotes(pieces: readonly Piece[], variables: Record<string,
   )
 }
 
+/** A line that systemd, a shell and scriptify read alike, of which a shell runs nothing; the value may go on over lines. */
+const PLAIN_ENTRY =
+  /^[ \t]*(?:export[ \t]+)?[A-Za-z_][A-Za-z0-9_]*=(?:"(?:[^"\\`$]|\\[\s\S]|\$(?!\())*"|'[^']*'|(?:[^\s"'\\`;&|<>()])*)\s*$/
+const COMMENT = /^\s*(?:#.*)?\s*$/
+
+/** Throws exit code 2, with the path and the number of the line, for one that scriptify would not have written so. */
+export function requirePlainEnvFile(text: string, path: string): void {
+  let line = 1
+  for (const { source, name } of readPieces(text)) {
+    if (!(name === undefined ? COMMENT : PLAIN_ENTRY).test(source)) {
+      const place = `Line ${line} of ${path}${name === undefined ? '' : ` (${name})`}`
+      throw new CliError(
+        `${place} is not NAME="value": quote the value, with a \\ before each ", \\, $ and \` in it`,
+        EXIT.usage,
+      )
+    }
+    line += source.split('\n').length - 1
+  }
+}
+
 /** Shows only the header and the names: a value may be a secret, and so may a comment. */
 export function maskEnvFile(text: string): string {
   return [...readPieces(text)]

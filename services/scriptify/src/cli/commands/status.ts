@@ -12,7 +12,7 @@ Examples:
   scriptify status --json        an array, for programs`
 
 /** `scriptify status`: what the init systems tell about the installed services. */
-export function createStatusCommand(systems: readonly InitSystem[], { stdout }: CliContext): Command {
+export function createStatusCommand(systems: readonly InitSystem[], { stdout, stderr }: CliContext): Command {
   return new Command('status')
     .description('show the state, uptime, restarts, memory and last log line of services')
     .argument('[service]', 'as it was installed')
@@ -20,11 +20,14 @@ export function createStatusCommand(systems: readonly InitSystem[], { stdout }: 
     .addHelpText('after', EXAMPLES)
     .action(async (name: string | undefined, { json = false }: { json?: boolean }) => {
       const { formatStatus } = await import('../../units/service-status.ts')
+      const { requireReadableEnvironment } = await import('../../units/control-service.ts')
       const services = await readStatusOf(name, systems)
       const lines = json
         ? [JSON.stringify(services, undefined, 2)]
         : formatStatus(services, stdout.columns ?? Number.POSITIVE_INFINITY)
       for (const line of lines) stdout.write(`${line}\n`)
+      for (const { name: service } of services)
+        await requireReadableEnvironment(service).catch((error: Error) => stderr.write(`${error.message}\n`))
     })
 }
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { parseEnvFile } from '../env-file.ts'
+import { parseEnvFile, requirePlainEnvFile } from '../env-file.ts'
 import type { FoundFile } from '../inspect-service.ts'
 import { isMark } from '../ownership.ts'
 import { environmentFile } from '../paths.ts'
@@ -15,7 +15,10 @@ export interface KeptVariables {
   readonly summary: string | undefined
 }
 
-/** The variables of the replaced service that are not given again; an admin may have added a secret by hand. */
+/**
+ * The variables of the replaced service that are not given again; an admin may have added a secret by hand. Throws exit code 2
+ * for a line that is not plain.
+ */
 export function findKeptVariables(
   { name, root, force }: InstallRequest,
   existing: readonly FoundFile[],
@@ -23,6 +26,7 @@ export function findKeptVariables(
 ): KeptVariables {
   const path = join(root, environmentFile(name))
   const file = force ? existing.find((found) => found.path === path) : undefined
+  requirePlainEnvFile(file?.text ?? '', path)
   const variables = parseEnvFile(file?.text ?? '')
   const names = Object.keys(variables).filter((variable) => !Object.hasOwn(given, variable))
   return {

@@ -1,0 +1,117 @@
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempDisposableSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { waitFor } from '../../../test/support/wait-for.ts'
+import { renderService } from '../../src/units/install/render-service.ts'
+import { crond } from '../../src/units/systems/crond.ts'
+import { initd } from '../../src/units/systems/initd.ts'
+import { upstart } from '../../src/units/systems/upstart.ts'
+
+const SYSTEMS = [crond, initd, upstart]
+/** The account without rights that every system has. */
+const NOBODY = 65_534
+/** The folders of a host that a launcher uses. */
+const FOLDERS = /\/(?:etc\/scriptify|run|var\/log)\//g
+
+/** Runs the launcher of a service as its init system does, with the folders of the host below a temporary one. */
+async function launch(
+  system: (typeof SYSTEMS)[number],
+  { user, environment, line = '' }: { user?: string; environment: Record<string, string>; line?: string },
+) {
+  const folder = mkdtempDisposableSync(join(tmpdir(), 'scriptify-launcher-'))
+  const { path } = folder
+  // Each program that reads the variables of the dynamic loader leaves a file of its account here.
+  const [loaded, result] = [join(path, 'loaded'), join(path, 'result')]
+  for (const each of [path, loaded, result]) {
+    mkdirSync(each, { recursive: true })
+    chmodSync(each, 0o777)
+  }
+  const below = (text: string) => text.replaceAll(FOLDERS, (found) => `${path}${found}`)
+  const files = await renderService(
+    {
+      name: 'probe',
+      description: 'a probe',
+      command: ['/bin/sh', '-c', `env > ${result}/draft && mv ${result}/draft ${result}/environment`],
+      possiblePaths: [],
+      daemon: false,
+      rootdir: result,
+      user,
+      group: undefined,
+      environment: { ...environment, LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: join(loaded, 'program') },
+      schedule: system === crond ? '@daily' : undefined,
+      hardened: false,
+      privateTmp: false,
+      memoryMax: undefined,
+    },
+    { system, root: '/' },
+  )
+  for (const file of files) {
+    const target = below(file.path)
+    if (target === file.path) continue
+    mkdirSync(join(target, '..'), { recursive: true })
+    writeFileSync(target, below(file.content) + (target.endsWith('.env') ? line : ''), { mode: file.mode })
+  }
+  for (const each of ['run', 'var/log']) mkdirSync(join(path, each), { recursive: true })
+  const { status, stderr } = spawnSync(join(path, 'etc/scriptify/probe.run'), {
+    encoding: 'utf8',
+    env: { PATH: '/usr/bin:/bin' },
+  })
+  await waitFor(() => readdirSync(result).includes('environment'), {
+    timeoutMs: 10_000,
+    lastSeen: () => stderr,
+  })
+  const environmentFile = join(result, 'environment')
+  return {
+    status,
+    seen: readFileSync(environmentFile, 'utf8'),
+    runsAs: statSync(environmentFile).uid,
+    accounts: new Set(readdirSync(loaded).map((file) => statSync(join(loaded, file)).uid)),
+    folder: path,
+    [Symbol.dispose]: () => folder.remove(),
+  }
+}
+
+// Only root becomes another user.
+describe.runIf(process.getuid?.() === 0).each(SYSTEMS)('the launcher of $name', (system) => {
+  it.each([
+    { variable: 'LD_LIBRARY_PATH', value: '/srv/shop/lib' },
+    { variable: 'PATH', value: '/srv/shop/bin:/usr/bin:/bin' },
+    { variable: 'BASH_ENV', value: '/srv/shop/env.sh' },
+    { variable: 'ENV', value: '/srv/shop/env.sh' },
+    { variable: 'IFS', value: '/' },
+    { variable: 'LOCPATH', value: '/srv/shop/locale' },
+    { variable: 'GCONV_PATH', value: '/srv/shop/gconv' },
+  ])('shows $variable of a service to its own account only', async ({ variable, value }) => {
+    using launched = await launch(system, { user: 'nobody', environment: { [variable]: value } })
+    expect(launched.status).toBe(0)
+    expect(launched.runsAs).toBe(NOBODY)
+    expect([...launched.accounts]).toEqual([NOBODY])
+    // The shell that tells what it sees sets IFS itself.
+    if (variable !== 'IFS') expect(launched.seen).toContain(`${variable}=${value}\n`)
+  })
+
+  it('runs no line of the environment file as root', async () => {
+    using launched = await launch(system, {
+      user: 'nobody',
+      environment: {},
+      line: `RUN=x id -u > "$PWD/who" 2>&1\n`,
+    })
+    expect(readFileSync(join(launched.folder, 'result/who'), 'utf8').trim()).toBe(String(NOBODY))
+  })
+
+  it('gives a service of root its variables', async () => {
+    using launched = await launch(system, { environment: { GREETING: ' $HOME `id` "x" \\' } })
+    expect(launched.seen).toContain('GREETING= $HOME `id` "x" \\\n')
+    expect(launched.runsAs).toBe(0)
+  })
+})
