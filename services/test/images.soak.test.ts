@@ -60,7 +60,7 @@ describe.each(SERVICES)('the image of %s', (service) => {
       User: 'node',
       StopSignal: 'SIGTERM',
       Entrypoint: ['/sbin/tini', '--'],
-      Healthcheck: { Test: expect.arrayContaining(['CMD', 'node']) },
+      Healthcheck: { Test: expect.arrayContaining(['CMD', 'bash']) },
       ExposedPorts: { [`${PORTS[service]}/tcp`]: {} },
       Labels: {
         'org.opencontainers.image.title': `Latchkey ${service}`,
