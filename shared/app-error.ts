@@ -33,6 +33,8 @@ export interface AppErrorOptions {
   retryAfterSeconds?: number
   /** The check of `/health/ready` that watches what is unavailable. */
   dependency?: string
+  /** What that check says because of this failure, if it is known. */
+  state?: string
 }
 
 /** A failure with a stable code and a message for the caller. Its cause is for the log only. */
@@ -41,6 +43,7 @@ export class AppError extends Error {
   readonly details: Record<string, unknown>
   readonly retryAfterSeconds: number | undefined
   readonly dependency: string | undefined
+  readonly state: string | undefined
 
   constructor(code: ErrorCode, message: string, options: AppErrorOptions = {}) {
     super(message, { cause: options.cause })
@@ -49,6 +52,7 @@ export class AppError extends Error {
     this.details = options.details ?? {}
     this.retryAfterSeconds = options.retryAfterSeconds
     this.dependency = options.dependency
+    this.state = options.state
   }
 }
 

@@ -52,6 +52,12 @@ const PLAIN: readonly Plain[] = [
     isDetailed: true,
   },
   {
+    of: /^(53300|ER_CON_COUNT_ERROR|ER_TOO_MANY_USER_CONNECTIONS|ER_USER_LIMIT_REACHED)$/,
+    reason: 'the server accepts no more connections',
+    isDetailed: true,
+  },
+  { of: /^(55P03|ER_LOCK_WAIT_TIMEOUT)$/, reason: 'waits for a lock' },
+  {
     of: /^(26000|42P05)$/,
     reason: 'a prepared statement got lost; in PgBouncer (1.21 or later), set max_prepared_statements',
     isDetailed: true,

@@ -64,8 +64,10 @@ export interface LoginSql {
 
 /** What a driver's errors mean. The patterns match the error's code or its SQLSTATE. */
 export interface DriverErrors {
-  /** The server is unreachable, starting, stopping, full or too slow, or refuses the login. */
+  /** The server is unreachable, starting or stopping, out of resources, or refuses the login. */
   readonly unavailable: RegExp
+  /** The server answers, and cannot serve this statement now; by what the check of the database then says. */
+  readonly busy: Readonly<Record<'server full' | 'locked' | 'slow', RegExp>>
   /** The same, where the driver gives a message only. */
   readonly unavailableMessage?: RegExp
   /**
@@ -119,6 +121,8 @@ export interface Database extends Queryable {
     onWait?: (text: string) => void,
   ): Promise<Result>
   usage(): PoolUsage
+  /** Runs a statement on a connection beside the pool, for what must not wait behind requests. */
+  queryBeside<Row extends object>(statement: Statement): Promise<Row[]>
   close(): Promise<void>
 }
 
@@ -151,6 +155,12 @@ export interface DatabaseOptions {
  */
 export const serverTimeoutMs = (clientTimeoutMs: number): number =>
   Math.max(clientTimeoutMs - 1_000, Math.ceil(clientTimeoutMs / 2))
+
+/**
+ * How long a statement may wait for a lock, in milliseconds: what waits has a connection of the pool, which others need.
+ */
+export const lockTimeoutMs = (clientTimeoutMs: number): number =>
+  Math.min(5_000, serverTimeoutMs(clientTimeoutMs) / 2)
 
 /** The defaults of `DatabaseOptions`. */
 export const DEFAULT_OPTIONS = { poolSize: 10, statementTimeoutMs: 15_000, connectTimeoutMs: 3_000 } as const

@@ -1,11 +1,24 @@
 import { AppError } from '../app-error.ts'
-import type { DriverErrors } from './database.ts'
+import type { DriverErrors, PoolUsage } from './database.ts'
 
 /** What Node and mysql2 report where the server cannot be reached, or is not one whose certificate is trusted. */
 const UNREACHABLE =
   /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|HANDSHAKE_\w+|(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_\w+)$/
 
+/** The code of an error of ours: no connection of the pool became free. */
+const NONE_FREE = 'NO_FREE_CONNECTION'
+
 const RETRY_AFTER_SECONDS = 2
+
+/** What callers are told, by what the check of the database says. */
+const MESSAGES = {
+  unreachable: 'The database cannot be reached',
+  'connections in use': 'The database is busy: no connection became free; try again',
+  'server full': 'The database accepts no more connections; try again',
+  locked: 'The database is busy: what the request needs is locked; try again',
+  slow: 'The database does not answer in time; try again',
+  conflict: 'The database is busy with other transactions; try again',
+}
 
 /** An unavailable database as `unavailable`, a refused value as `invalid_input`; any other error as it is. */
 export function toAppError(error: unknown, errors: DriverErrors): unknown {
@@ -15,17 +28,36 @@ export function toAppError(error: unknown, errors: DriverErrors): unknown {
   if (has(errors.refusedValue)) {
     return new AppError('invalid_input', 'The database cannot store one of the values', { cause: error })
   }
+  const state = busyState(error, errors)
+  if (state) return unavailable(state, error)
   if (has(UNREACHABLE) || has(errors.unavailable) || errors.unavailableMessage?.test(error.message)) {
-    return unavailable('The database cannot be reached', error)
+    return unavailable('unreachable', error)
   }
   return error
 }
 
+/** The error of a caller that waited for one of `size` connections. */
+export const noneFree = ({ inUse }: PoolUsage, size: number): Error =>
+  Object.assign(new Error(`${inUse} of ${size} connections in use`), { code: NONE_FREE })
+
+/** What the check of the database says where the server answers, and is too busy for a statement. */
+function busyState(
+  error: Error,
+  errors: DriverErrors,
+): 'connections in use' | keyof DriverErrors['busy'] | undefined {
+  const texts = [...codesOf(error), error.message]
+  if (texts.includes(NONE_FREE)) return 'connections in use'
+  const states = ['server full', 'locked', 'slow'] as const
+  return states.find((state) => texts.some((text) => errors.busy[state].test(text)))
+}
+
+/** Whether the server refused a connection because it has as many as it may have. */
+export const isFull = (error: unknown, errors: DriverErrors): boolean =>
+  error instanceof Error && busyState(error, errors) === 'server full'
+
 /** `toAppError` for a transaction that is not repeated any more. */
 export const toFinalError = (error: unknown, errors: DriverErrors): unknown =>
-  isConflict(error, errors)
-    ? unavailable('The database is busy with other transactions; try again', error)
-    : toAppError(error, errors)
+  isConflict(error, errors) ? unavailable('conflict', error) : toAppError(error, errors)
 
 /** Whether the transaction that ended with `error` can succeed when it is repeated. */
 export const isConflict = (error: unknown, errors: DriverErrors): boolean =>
@@ -49,11 +81,13 @@ export async function translating<Result>(
   }
 }
 
-const unavailable = (message: string, cause: unknown): AppError =>
-  new AppError('unavailable', message, {
+export const unavailable = (state: keyof typeof MESSAGES, cause: unknown): AppError =>
+  new AppError('unavailable', MESSAGES[state], {
     cause,
     retryAfterSeconds: RETRY_AFTER_SECONDS,
     dependency: 'database',
+    // Of the other failures the check itself says whether the database can be reached.
+    ...(state === 'unreachable' || state === 'conflict' ? {} : { state }),
   })
 
 /** The codes of an error: Node's or the driver's, SQLSTATE, and those of the addresses that were tried. */

@@ -1,3 +1,4 @@
+import { AppError } from '../app-error.ts'
 import type { Clock } from '../clock.ts'
 import { rootReason } from '../root-reason.ts'
 
@@ -5,6 +6,8 @@ import { rootReason } from '../root-reason.ts'
 export interface Failed {
   /** Failures since the process started. */
   count: number
+  /** What the check says because of the newest failure. */
+  state: string
   /** The reason of the newest failure, for the log and never for a response. */
   reason: string
   /** The moment of the newest one. */
@@ -20,7 +23,8 @@ export function createDependencyFailures(clock: Clock) {
     /** Counts one failure of `dependency`, which has the name of its check. */
     report(dependency: string, error: unknown): void {
       const count = (known.get(dependency)?.count ?? 0) + 1
-      known.set(dependency, { count, reason: rootReason(error), at: clock() })
+      const state = (error instanceof AppError && error.state) || 'failing'
+      known.set(dependency, { count, state, reason: rootReason(error), at: clock() })
     },
     /** Forgets the newest failure, but not the count: what `dependency` was asked for succeeds again. */
     recover(dependency: string): void {
@@ -28,6 +32,6 @@ export function createDependencyFailures(clock: Clock) {
       if (failed) known.set(dependency, { ...failed, at: Number.NEGATIVE_INFINITY })
     },
     of: (dependency: string): Failed =>
-      known.get(dependency) ?? { count: 0, reason: '', at: Number.NEGATIVE_INFINITY },
+      known.get(dependency) ?? { count: 0, state: 'ok', reason: '', at: Number.NEGATIVE_INFINITY },
   }
 }

@@ -14,4 +14,15 @@ export function registerDependencyGauge(registry: Registry, readiness: Pick<Read
         this.set({ dependency }, outcome === 'ok' ? 1 : 0)
     },
   })
+  new Gauge({
+    name: 'latchkey_dependency_state',
+    help: '1 for what the check of the dependency says: ok, unreachable, connections in use, locked …',
+    labelNames: ['dependency', 'state'],
+    registers: [registry],
+    async collect() {
+      const { service, ...checks } = (await readiness.read()).checks
+      this.reset()
+      for (const [dependency, state] of Object.entries(checks)) this.set({ dependency, state }, 1)
+    },
+  })
 }

@@ -1,3 +1,4 @@
+import { AppError } from '../app-error.ts'
 import type { Clock } from '../clock.ts'
 import { rootReason } from '../root-reason.ts'
 import { createDependencyFailures, type DependencyFailures } from './dependency-failures.ts'
@@ -81,10 +82,10 @@ export function createReadiness(
       return result
     }
     if (failedBefore.delete(name)) recoveredAt[name] = clock()
-    const { at, reason } = failures.of(name)
+    const { at, state, reason } = failures.of(name)
     const isFailing =
       at > (recoveredAt[name] ?? Number.NEGATIVE_INFINITY) && isRecent(at, failureHoldsMs, clock)
-    return isFailing ? { outcome: 'failing', reason, isServing: true } : result
+    return isFailing ? { outcome: state, reason, isServing: true } : result
   }
 
   return {
@@ -141,7 +142,9 @@ const runEach = (
       const timer = setTimeout(resolve, timeoutMs, undefined)
       const ended = runCheck(check)
       void ended.then((result) =>
-        result.outcome === 'ok' ? lastFailures.delete(name) : lastFailures.set(name, result),
+        result.outcome === 'ok' || result.isServing
+          ? lastFailures.delete(name)
+          : lastFailures.set(name, result),
       )
       const inTime = await Promise.race([ended, late])
       clearTimeout(timer)
@@ -155,6 +158,7 @@ async function runCheck(check: Check): Promise<Result> {
     const found = await check()
     return typeof found === 'string' ? { outcome: found } : found
   } catch (error) {
-    return { outcome: 'unreachable', reason: rootReason(error) }
+    const state = error instanceof AppError ? error.state : undefined
+    return { outcome: state ?? 'unreachable', reason: rootReason(error) }
   }
 }

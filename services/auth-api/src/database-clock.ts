@@ -1,6 +1,5 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
-import type { Database } from '@latchkey/shared/database/database.ts'
-import { ping } from '@latchkey/shared/database/ping.ts'
+import { type Pong, ping } from '@latchkey/shared/database/ping.ts'
 
 export type DatabaseClock = ReturnType<typeof createDatabaseClock>
 
@@ -17,16 +16,17 @@ export function createDatabaseClock(clock: Clock) {
     now: (): number => clock() - aheadMs,
 
     /**
-     * Sets this clock by that of the database. Returns by how many milliseconds the clock of this process is ahead of it; less
-     * than 0 where it is behind. Rejects as `ping` does.
+     * Sets this clock by that of the database, if it says its time. `aheadMs` is by how many milliseconds the clock of this
+     * process is ahead of it; less than 0 where it is behind. Rejects as `ping` does.
      */
-    async synchronise(db: Pick<Database, 'transaction'>): Promise<number> {
+    async synchronise(db: Parameters<typeof ping>[0]): Promise<{ aheadMs: number; busy: Pong['busy'] }> {
       const before = clock()
-      const time = (await ping(db)).getTime()
+      const { now, busy } = await ping(db)
       const after = clock()
+      const time = now?.getTime()
       // The database read its clock while it was pinged, about halfway.
-      aheadMs = before <= time && time <= after ? 0 : (before + after) / 2 - time
-      return aheadMs
+      if (time !== undefined) aheadMs = before <= time && time <= after ? 0 : (before + after) / 2 - time
+      return { aheadMs, busy }
     },
   }
 }

@@ -120,7 +120,7 @@ describe.concurrent('an unavailable database', () => {
       await becomeReadOnly()
       const readiness = await app.server.inject({ url: '/health/ready' })
       expect([readiness.statusCode, readiness.json().checks.database]).toEqual([503, 'unreachable'])
-      await expect(ping(db), 'another connection').resolves.toBeInstanceOf(Date)
+      await expect(ping(db), 'another connection').resolves.toEqual({ now: expect.any(Date) })
       await becomeReadOnly()
       const insert = { name: 'test-insert', text: "insert into users (username, password) values ('a', 'x')" }
       await expect(db.execute(insert)).rejects.toMatchObject({ code: 'unavailable' })

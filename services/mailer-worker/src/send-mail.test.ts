@@ -122,7 +122,11 @@ describe('sending one mail', () => {
     send.mockRejectedValueOnce(refused).mockRejectedValueOnce(refused)
     for (const attemptsMade of [0, 1])
       await expect(sendMail(await aJob({}, { attemptsMade }))).rejects.not.toThrow(PermanentFailure)
-    expect(failures.of('mail')).toEqual({ count: 2, reason: 'SMTP MAIL FROM: 530 from [redacted]', at: NOW })
+    expect(failures.of('mail')).toMatchObject({
+      count: 2,
+      reason: 'SMTP MAIL FROM: 530 from [redacted]',
+      at: NOW,
+    })
     expect(await count('retried')).toBe(2)
     expect(logger.warn).not.toHaveBeenCalled()
     await sendMail(await aJob())

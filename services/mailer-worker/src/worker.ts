@@ -166,7 +166,7 @@ const buildReadiness = ({
 }): Readiness =>
   createReadiness(
     {
-      database: () => ping(db).then(() => 'ok'),
+      database: () => ping(db).then(({ busy }) => busy ?? 'ok'),
       queue: checkQueue(queue),
     },
     {

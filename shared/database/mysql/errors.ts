@@ -19,7 +19,7 @@ const OUTSIDE = [
 
 /** What the errors of mysql2, MySQL and MariaDB mean. */
 export const mysqlErrors: DriverErrors = {
-  // mysql2's own names, the server's, and SQLSTATE: 08 connection exception, 70100 query interrupted.
+  // mysql2's own names, the server's, and SQLSTATE: 08 connection exception.
   unavailable: new RegExp(
     `^(${[
       'PROTOCOL_CONNECTION_LOST',
@@ -29,12 +29,7 @@ export const mysqlErrors: DriverErrors = {
       'ER_DBACCESS_DENIED_ERROR',
       'ER_BAD_DB_ERROR',
       'ER_SERVER_SHUTDOWN',
-      'ER_CON_COUNT_ERROR',
-      'ER_TOO_MANY_USER_CONNECTIONS',
-      'ER_USER_LIMIT_REACHED',
       'ER_CONNECTION_KILLED',
-      'ER_LOCK_WAIT_TIMEOUT',
-      'ER_QUERY_TIMEOUT',
       'ER_OUTOFMEMORY',
       'ER_OUT_OF_SORTMEMORY',
       'ER_OUT_OF_RESOURCES',
@@ -46,9 +41,14 @@ export const mysqlErrors: DriverErrors = {
       ...OUTSIDE,
       ...READ_ONLY,
       '08...',
-      '70100',
     ].join('|')})$`,
   ),
+  busy: {
+    'server full': /^(ER_CON_COUNT_ERROR|ER_TOO_MANY_USER_CONNECTIONS|ER_USER_LIMIT_REACHED)$/,
+    locked: /^ER_LOCK_WAIT_TIMEOUT$/,
+    // SQLSTATE 70100: query interrupted.
+    slow: /^(ER_QUERY_TIMEOUT|70100)$/,
+  },
   unavailableMessage: /closed state|Pool is closed/i,
   endsConnection: new RegExp(
     `^(${['PROTOCOL_SEQUENCE_TIMEOUT', 'ER_SERVER_SHUTDOWN', 'ER_CONNECTION_KILLED', ...OUTSIDE, ...READ_ONLY].join('|')})$`,

@@ -87,6 +87,19 @@ export function openMysql(dialect: Dialect, url: string, given: DatabaseOptions)
         })
       }),
     usage: pool.usage,
+    async queryBeside(statement) {
+      const beside = openPool(connection, { ...options, poolSize: 1 })
+      try {
+        return await createQueryable(
+          dialect,
+          createDriver((work) => beside.use((step) => step(work))),
+          toAppError,
+        ).query(statement)
+      } finally {
+        // Not awaited: a server that does not answer would not say goodbye.
+        void beside.close().catch(() => undefined)
+      }
+    },
     close: pool.close,
   }
 }

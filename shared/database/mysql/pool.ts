@@ -1,8 +1,9 @@
 import { Socket } from 'node:net'
 import mysql from 'mysql2/promise'
 import { within } from '../../clock.ts'
-import { type DatabaseOptions, type PoolUsage, serverTimeoutMs } from '../database.ts'
-import { endsConnection } from '../to-app-error.ts'
+import { type DatabaseOptions, lockTimeoutMs, type PoolUsage, serverTimeoutMs } from '../database.ts'
+import { createTake } from '../take-connection.ts'
+import { endsConnection, noneFree } from '../to-app-error.ts'
 import { mysqlErrors } from './errors.ts'
 
 /**
@@ -48,10 +49,27 @@ export function openPool(connection: mysql.ConnectionOptions, options: PoolOptio
   prepareSessions(pool, options)
   const usage = { inUse: 0, waiting: 0 }
 
+  const takeOne = createTake(
+    {
+      take: () =>
+        takeConnection(pool, options.connectTimeoutMs, () =>
+          usage.inUse > 0
+            ? noneFree(usage, options.poolSize)
+            : timedOut('No connection to the database was opened'),
+        ),
+      open: () => usage.inUse,
+      limit: (connections) => {
+        pool.pool.config.connectionLimit = connections
+      },
+      size: options.poolSize,
+    },
+    mysqlErrors,
+  )
+
   async function take(): Promise<mysql.PoolConnection> {
     usage.waiting++
     try {
-      return await takeConnection(pool, options.connectTimeoutMs)
+      return await takeOne()
     } finally {
       usage.waiting--
     }
@@ -96,15 +114,19 @@ function prepareSessions(pool: mysql.Pool, { statementTimeoutMs, onConnectionErr
  */
 function limitSession(statementTimeoutMs: number): string {
   const milliseconds = serverTimeoutMs(statementTimeoutMs)
-  const seconds = Math.max(1, Math.floor(milliseconds / 1_000))
+  const seconds = Math.max(1, Math.floor(lockTimeoutMs(statementTimeoutMs) / 1_000))
   return `set lock_wait_timeout = ${seconds}, innodb_lock_wait_timeout = ${seconds}
     /*!80000 , max_execution_time = ${milliseconds} */ /*M!100108 , max_statement_time = ${milliseconds / 1_000} */`
 }
 
-async function takeConnection(pool: mysql.Pool, timeoutMs: number): Promise<mysql.PoolConnection> {
+async function takeConnection(
+  pool: mysql.Pool,
+  timeoutMs: number,
+  tooLate: () => Error,
+): Promise<mysql.PoolConnection> {
   const taken = pool.getConnection()
   try {
-    return await within(timeoutMs, taken, () => timedOut('No connection to the database is free'))
+    return await within(timeoutMs, taken, tooLate)
   } catch (error) {
     // A connection that comes too late goes back; an error that comes too late has been reported.
     taken.then((connection) => connection.release()).catch(() => undefined)

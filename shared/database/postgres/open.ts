@@ -5,6 +5,8 @@ import {
   type DatabaseOptions,
   DEFAULT_OPTIONS,
   type Dialect,
+  lockTimeoutMs,
+  type PoolUsage,
   serverTimeoutMs,
 } from '../database.ts'
 import { readOnlyServer } from '../ping.ts'
@@ -15,7 +17,8 @@ import {
   runTransaction,
   transactionEnd,
 } from '../run-transaction.ts'
-import { endsConnection, toAppError, toFinalError, translating } from '../to-app-error.ts'
+import { createTake } from '../take-connection.ts'
+import { endsConnection, noneFree, toAppError, toFinalError, translating } from '../to-app-error.ts'
 import { pollLock, whileHeld } from '../wait-for-lock.ts'
 import { postgresErrors } from './errors.ts'
 import { runPostgresScript, SCRIPT_NAME } from './run-script.ts'
@@ -47,23 +50,25 @@ interface Client {
 type Options = Required<Omit<DatabaseOptions, 'onConnectionError'>> & DatabaseOptions
 type Prepared = { name: string; text: string; values: unknown[] }
 type Connection = Awaited<ReturnType<IDatabase<object>['connect']>>
+type Take = () => Promise<Connection>
 type Send = (query: Prepared) => Promise<IResultExt>
 
 export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptions): Database {
   const options: Options = { ...DEFAULT_OPTIONS, ...given }
-  const { pool, unlimited } = openPools(url, options)
+  const { pool, beside, unlimited } = openPools(url, options)
+  const take = takingFrom(pool, options.poolSize)
   const withFinalErrors = <Result>(work: () => Promise<Result>) =>
     translating(work, (error) => toFinalError(error, dialect.errors))
   return {
     ...createQueryable(
       dialect,
-      repeatingStatements(createDriver(collectTurns(pool)), dialect.errors),
+      repeatingStatements(createDriver(collectTurns(take)), dialect.errors),
       toFinalError,
     ),
     transaction: (work) =>
       runTransaction(
         (afterCommit) =>
-          withConnection(pool, (connection) =>
+          withConnection(take, (connection) =>
             connection.tx({ mode: READ_COMMITTED }, async (task) => {
               const state = createTransactionState()
               try {
@@ -96,8 +101,14 @@ export function openPostgres(dialect: Dialect, url: string, given: DatabaseOptio
           await connection.done()
         }
       }),
-    usage: () => ({ inUse: pool.$pool.totalCount - pool.$pool.idleCount, waiting: pool.$pool.waitingCount }),
-    close: async () => void (await Promise.all([pool.$pool.end(), unlimited.$pool.end()])),
+    usage: () => usageOf(pool),
+    queryBeside: (statement) =>
+      createQueryable(
+        dialect,
+        createDriver((query) => beside.result(query)),
+        toAppError,
+      ).query(statement),
+    close: async () => void (await Promise.all([pool, beside, unlimited].map(({ $pool }) => $pool.end()))),
   }
 }
 
@@ -126,9 +137,14 @@ const FIND_LOCK_HOLDER = `select pid from pg_locks where locktype = 'advisory' a
 const BEGIN_LOCK = `begin isolation level read committed;
   set local statement_timeout = 0; set local lock_timeout = 0; set local idle_in_transaction_session_timeout = 0`
 
+const usageOf = ({ $pool }: IDatabase<object>): PoolUsage => ({
+  inUse: $pool.totalCount - $pool.idleCount,
+  waiting: $pool.waitingCount,
+})
+
 /**
- * `pool` runs what requests need. `unlimited` has no time limit, because migrations may take long; it connects when it is
- * used.
+ * `pool` runs what requests need. The other two connect when they are used: `beside` for what must not wait for `pool`, and
+ * `unlimited` without a time limit, because migrations may take long.
  */
 function openPools(
   url: string,
@@ -149,18 +165,20 @@ function openPools(
     connectionTimeoutMillis: connectTimeoutMs,
     keepAlive: true,
   }
-  const prepareWith = (timeLimitMs: number) => async (client: Client) => {
-    // Without a listener, a connection that breaks between two tasks ends the process.
-    client.on('error', (error) => onConnectionError?.(error))
-    // Behind a pooler the server has its own time limit, since what is set here would stay with another client.
-    const { rows } = await client.query(
-      `select ${IS_READ_ONLY} as is_read_only, ${READ_SESSION} as session,
-        ${setIfDirect(client, { statement_timeout: String(timeLimitMs) })}`,
-    )
-    const { is_read_only: isReadOnly = true, session = {} } = rows[0] ?? {}
-    if (isReadOnly) throw readOnlyServer()
-    requireSession(session)
-  }
+  const prepareWith =
+    (timeLimitMs: number, lockLimitMs = 0) =>
+    async (client: Client) => {
+      // Without a listener, a connection that breaks between two tasks ends the process.
+      client.on('error', (error) => onConnectionError?.(error))
+      // Behind a pooler the server has its own time limit, since what is set here would stay with another client.
+      const { rows } = await client.query(
+        `select ${IS_READ_ONLY} as is_read_only, ${READ_SESSION} as session,
+        ${setIfDirect(client, { statement_timeout: String(timeLimitMs), lock_timeout: String(lockLimitMs) })}`,
+      )
+      const { is_read_only: isReadOnly = true, session = {} } = rows[0] ?? {}
+      if (isReadOnly) throw readOnlyServer()
+      requireSession(session)
+    }
   const pool = {
     ...shared,
     max: poolSize,
@@ -168,7 +186,7 @@ function openPools(
     query_timeout: statementTimeoutMs,
     pipeline: true,
     types,
-    onConnect: prepareWith(serverTimeoutMs(statementTimeoutMs)),
+    onConnect: prepareWith(serverTimeoutMs(statementTimeoutMs), lockTimeoutMs(statementTimeoutMs)),
   }
   const unlimited = {
     ...shared,
@@ -176,7 +194,7 @@ function openPools(
     max: 1,
     onConnect: prepareWith(0),
   }
-  const pools = { pool: connect(pool), unlimited: connect(unlimited) }
+  const pools = { pool: connect(pool), beside: connect({ ...pool, max: 1 }), unlimited: connect(unlimited) }
   // pg-promise stops to listen when a pool ends, while its connections may still break.
   for (const { $pool } of Object.values(pools)) $pool.on('error', () => undefined)
   return pools
@@ -198,13 +216,13 @@ interface Waiting {
  * in between: without it the bench row "profile, read" has half the answers a second. Each statement is a transaction by
  * itself.
  */
-function collectTurns(pool: IDatabase<object>): Send {
+function collectTurns(take: Take): Send {
   const turn: Waiting[] = []
 
   function sendTurn(): void {
     while (turn.length > 0) {
       const some = turn.splice(0, MAX_STATEMENTS)
-      withConnection(pool, (connection) => sendAll(connection, some)).catch((error) => {
+      withConnection(take, (connection) => sendAll(connection, some)).catch((error) => {
         for (const { reject } of some) reject(error)
       })
     }
@@ -240,10 +258,10 @@ async function sendAll(connection: Connection, some: readonly Waiting[]): Promis
 
 /** Runs `work` on a connection of the pool, which closes one that must not be used again. */
 async function withConnection<Result>(
-  pool: IDatabase<object>,
+  take: Take,
   work: (connection: Connection) => Promise<Result>,
 ): Promise<Result> {
-  const connection = await pool.connect()
+  const connection = await take()
   let isUnusable = false
   try {
     return await work(connection)
@@ -253,4 +271,27 @@ async function withConnection<Result>(
   } finally {
     await connection.done(isUnusable)
   }
+}
+
+function takingFrom(pool: IDatabase<object>, size: number): Take {
+  let opened = 0
+  pool.$pool.on('connect', () => void opened++)
+  pool.$pool.on('remove', () => void opened--)
+  return createTake(
+    {
+      take: () =>
+        pool.connect().catch((error: unknown) => {
+          // What pg says, without a code, where no connection became free.
+          const isNoneFree =
+            error instanceof Error && error.message === 'timeout exceeded when trying to connect'
+          throw isNoneFree ? noneFree(usageOf(pool), size) : error
+        }),
+      open: () => opened,
+      limit: (connections) => {
+        pool.$pool.options.max = connections
+      },
+      size,
+    },
+    postgresErrors,
+  )
 }

@@ -82,4 +82,6 @@ export const setIfDirect = (client: object, settings: Readonly<Record<string, st
   `case when ${isDirect(client)} then concat(
     set_config('default_transaction_isolation', 'read committed', false),
     set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), false)
-    ${Object.entries(settings).map(([name, value]) => `, set_config('${name}', '${value}', false)`)}) end`
+    ${Object.entries(settings)
+      .map(([name, value]) => `, set_config('${name}', '${value}', false)`)
+      .join('')}) end`

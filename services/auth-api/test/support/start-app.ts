@@ -8,6 +8,7 @@ import {
   SHIPPED_EXTENSION,
 } from '@latchkey/shared/extensions/find-extensions.ts'
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
+import type { Readiness } from '@latchkey/shared/health/readiness.ts'
 import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { openSealed } from '@latchkey/shared/mail-outbox/test/open-sealed.ts'
@@ -27,6 +28,7 @@ import type { AppDependencies } from '../../src/core.ts'
 
 export interface TestApp extends AsyncDisposable {
   server: FastifyInstance
+  readiness: Readiness
   database: TestDatabase
   users: UserRepository
   passwords: PasswordHasher
@@ -128,6 +130,7 @@ export async function startApp({
   readiness.serve()
   return {
     server,
+    readiness,
     config: { ...config, tokens: { ...config.tokens, secret } },
     registry,
     logLines,

@@ -40,8 +40,10 @@ export function createAppReadiness(config: Config, dependencies: AppReadinessDep
   return createReadiness(
     {
       async database() {
-        clockOutcome = describeClock(await databaseClock.synchronise(db))
-        return judgeDatabase()
+        const { aheadMs, busy } = await databaseClock.synchronise(db)
+        clockOutcome = describeClock(aheadMs)
+        const outcome = await judgeDatabase()
+        return outcome === 'ok' && busy ? busy : outcome
       },
     },
     {
