@@ -30,6 +30,7 @@ import { authenticate } from './plugins/authenticate.ts'
 import { nodeRefusals } from './plugins/client-errors.ts'
 import { crossOrigin } from './plugins/cross-origin.ts'
 import { jsonBody } from './plugins/json-body.ts'
+import { limitDatabaseTime, limitingTime } from './plugins/limit-database-time.ts'
 import { limitRequests } from './plugins/limit-requests.ts'
 import { metrics } from './plugins/metrics.ts'
 import { openapi } from './plugins/openapi/openapi.ts'
@@ -46,7 +47,7 @@ export interface App {
 /** Builds auth-api. Opens and closes nothing: `open-service.ts` does. */
 export async function buildApp(config: Config, dependencies: AppDependencies): Promise<App> {
   const { extensions = [], traceRequests } = dependencies
-  const core = await createCore(config, dependencies)
+  const core = await createCore(config, { ...dependencies, db: limitingTime(dependencies.db) })
   const { db, passwords, registry, failures, clock, databaseClock, limits, auditOf } = core
   const { verifier, validity, requireLogin, published } = core.tokens
   const { corsOrigins, publicUrl, trustedProxies, docsPage } = config.http
@@ -68,6 +69,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   await server.register(problemDetails, { auditOf, onUnavailable: failures.report })
   await server.register(responseHeaders, { isDraining: readiness.isDraining })
   await server.register(metrics, { registry, logsRefusals: hasDemoUsers(config.environment) })
+  await server.register(limitDatabaseTime)
   // Before everything that refuses a request: a page can read a refusal only with these headers.
   await server.register(crossOrigin, { origins: corsOrigins })
   // Before `jsonBody`, so that requests it refuses are counted.
