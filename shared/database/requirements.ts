@@ -19,7 +19,7 @@ export async function findMissingRights(
 /** Describes a database that has accounts already and takes two spellings of a name for two names; it can be used. */
 export async function describeTextFault(db: Queryable): Promise<string | undefined> {
   const fault = await db.dialect.findTextFault?.(db)
-  if (!fault) return undefined
+  if (!fault || fault.isFinal) return undefined
   const shared = await countSharedNames(db)
   const { problem, consequence } = fault
   return `${problem}. Two spellings of one name are two accounts there: ${shared} accounts have a name that another account has in another case. Until then, users log in with the spelling of their account. ${consequence}`

@@ -123,6 +123,17 @@ describe.runIf(isPostgres() && engine() !== 'given')('texts of the database', ()
     },
   )
 
+  it('like LATIN1 of accounts that exist are refused, since a migration names a letter that it lacks', async () => {
+    const { url } = await aDatabase("encoding 'LATIN1' locale_provider libc locale 'C'")
+    const db = await openDatabase(url)
+    await db.runScript(olderSchema('the specification'))
+    await run(db, "insert into users (username, email, password) values ('ada', 'ada@example.com', 'x')")
+    const { code, stderr } = await migrate(url)
+    expect(stderr).toMatch(/nothing was changed.*\n.*encoding .* is LATIN1, and has to be UTF8/)
+    expect(code).toBe(1)
+    await db.close()
+  })
+
   it.each(TEXTS.filter(({ names }) => names.length > 0))(
     'like $what of accounts that exist: a warning with the number of accounts that collide',
     async ({ options, says, names }) => {
