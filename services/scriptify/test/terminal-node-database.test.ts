@@ -95,6 +95,15 @@ describe.skipIf(!(await hasDocker())).each<{
     )
   })
 
+  it('reads a time as it is, whatever style and zone the server has', async () => {
+    const type = engine === 'PostgreSQL' ? 'timestamptz' : 'timestamp'
+    const zone = engine === 'PostgreSQL' ? '+00' : ''
+    const moment = `${type} '2026-03-01 00:30:00${zone}'`
+    expect(await print(`await executor.query("select ${moment} as moment")`)).toBe(
+      '[ { moment: 2026-03-01T00:30:00.000Z } ]\n',
+    )
+  })
+
   it('gives every digit of a number that JavaScript cannot hold', async () => {
     expect(await print('await executor.query("select 9007199254740993 as big, 7 as small")')).toMatch(
       /^\[ \{ big: '9007199254740993', small: 7 \} \]\n$/,
