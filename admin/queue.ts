@@ -1,5 +1,9 @@
+import { createReadInstallation } from '@latchkey/shared/database/installation.ts'
+import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { KEEP_FAILED_COUNT } from '@latchkey/shared/mail-queue/job-options.ts'
 import { type FailedMail, type MailQueue, openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { nameQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { isRedisUrl } from '@latchkey/shared/redis/redis-url.ts'
 import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
@@ -12,10 +16,11 @@ const TIMEOUT_MS = 5_000
 
 /** The mail queue at QUEUE_URL; if that is unset, at DATABASE_URL, which must then be PostgreSQL. */
 export class Queue {
-  /** Counts the mails by their state. */
+  /** Shows what the queue of this installation is called on its server, and counts the mails by their state. */
   async status(): Promise<void> {
-    const counts = await withQueue((queue) => queue.counts())
-    console.log(formatFields(Object.entries(counts).map(([state, count]) => [state, String(count)])))
+    const [counts, name] = await withQueue(async (queue, name) => [await queue.counts(), name])
+    const states = Object.entries(counts).map(([state, count]): [string, string] => [state, String(count)])
+    console.log(formatFields([['queue', name], ...states]))
   }
 
   /** Lists the mails that are not retried any more, newest first, without their content. */
@@ -58,9 +63,18 @@ function describeFailed({ id, data, attempts, failedAt, reason }: FailedMail): s
   return [id, template, to, String(attempts), failedAt?.toISOString() ?? '', maskAddresses(reason)]
 }
 
-async function withQueue<Result>(work: (queue: MailQueue) => Promise<Result>): Promise<Result> {
-  const { QUEUE_URL } = parseSettings(['QUEUE_URL'], loadEnvironment(process.env))
-  const queue = openMailQueue(QUEUE_URL, { timeoutMs: TIMEOUT_MS })
+async function withQueue<Result>(
+  work: (queue: MailQueue, shownName: string) => Promise<Result>,
+): Promise<Result> {
+  const { DATABASE_URL, QUEUE_URL } = parseSettings(
+    ['DATABASE_URL', 'QUEUE_URL'],
+    loadEnvironment(process.env),
+  )
+  const installation = await withDatabase(DATABASE_URL, (db) => createReadInstallation(db)())
+  const queue = openMailQueue(QUEUE_URL, {
+    readInstallation: async () => installation,
+    timeoutMs: TIMEOUT_MS,
+  })
   try {
     await queue.ping().catch((error: unknown) => {
       const reason = rootReason(error)
@@ -68,7 +82,8 @@ async function withQueue<Result>(work: (queue: MailQueue) => Promise<Result>): P
         cause: error,
       })
     })
-    return await work(queue)
+    const { name, prefix } = nameQueue(QUEUE_URL, installation)
+    return await work(queue, isRedisUrl(QUEUE_URL) ? `${prefix}:${name}` : name)
   } finally {
     await queue.close()
   }

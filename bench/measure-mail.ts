@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
+import { createReadInstallation } from '@latchkey/shared/database/installation.ts'
 import { createMails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
@@ -55,7 +56,7 @@ export async function measureMail(target: Target): Promise<Line[]> {
 /** Accepts and queues the mails as the API does it, but for the random delay. */
 async function fillQueue({ databaseUrl, queueUrl, mailSecret, users }: Target): Promise<void> {
   const db = await openDatabase(databaseUrl)
-  const queue = openMailQueue(queueUrl)
+  const queue = openMailQueue(queueUrl, { readInstallation: createReadInstallation(db) })
   const accepted: [id: string, job: MailJob][] = []
   const mails = createMails({
     templates: MAIL_TEMPLATES,

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { createReadInstallation } from '@latchkey/shared/database/installation.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
-import { openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { nameQueue, openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { aMailJob } from '@latchkey/shared/mail-queue/test/a-mail-job.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { ada } from '@latchkey/shared/users/test/ada.ts'
@@ -412,7 +413,7 @@ describe('Queue', () => {
   it('counts, lists and retries mails that failed, and shows neither address nor content', async () => {
     expect((await call(() => migrations.up())).code).toBe(0)
     await addFailedMails(['one', 'two', 'three'])
-    expect((await call(() => queue.status())).stdout).toMatch(/failed +3/)
+    expect((await call(() => queue.status())).stdout).toMatch(/^queue +mail-[0-9a-f]{12}\n[\s\S]*failed +3/)
     const { stdout } = await call(() => queue.failed())
     expect(stdout).toMatch(
       /one +password-reset +o\*\*\*@example\.com +1 +\S+ +550 <o\*\*\*@example.com> is unknown/,
@@ -437,12 +438,14 @@ describe('Queue', () => {
 })
 
 async function addFailedMails(ids: readonly string[]): Promise<void> {
-  const queue = openMailQueue(database.url)
+  const readInstallation = createReadInstallation(database.db)
+  const queue = openMailQueue(database.url, { readInstallation })
   for (const id of ids) {
     await queue.add(id, aMailJob({ to: `${id}@example.com`, variables: 'sealed.a.b.c.d' }))
   }
   const { worker, close } = openBullWorker<{ to: string }>(
     database.url,
+    nameQueue(database.url, await readInstallation()),
     async ({ data }) => {
       throw new UnrecoverableError(`550 <${data.to}> is unknown`)
     },

@@ -19,6 +19,7 @@ const SERVICES = {
   AUTH_API_DATABASE_URL: {
     tables: {
       latchkey_migrations: ['select'],
+      latchkey_installation: ['select'],
       users: ['select', 'insert', 'update'],
       users_property: ALL_RIGHTS,
       password_reset: ['select', 'insert', 'update'],
@@ -35,7 +36,11 @@ const SERVICES = {
     others: ALL_RIGHTS,
   },
   MAILER_WORKER_DATABASE_URL: {
-    tables: { latchkey_migrations: ['select'], mail_outbox: ['select', 'update', 'delete'] },
+    tables: {
+      latchkey_migrations: ['select'],
+      latchkey_installation: ['select'],
+      mail_outbox: ['select', 'update', 'delete'],
+    },
     expired: ['select', 'delete'],
     others: [],
   },

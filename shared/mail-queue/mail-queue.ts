@@ -1,11 +1,20 @@
 import type { Telemetry } from 'bullmq'
 import { within } from '../clock.ts'
+import type { ReadInstallation } from '../database/installation.ts'
 import { describeTls } from '../redis/open-redis.ts'
 import { mailJobOptions } from './job-options.ts'
-import { MAIL_QUEUE, type MailJob } from './mail-job.ts'
-import { type BullQueue, type OpenQueue, openBullQueue, type QueueMemory } from './queue-backend.ts'
+import { MAIL_QUEUE, MailJob } from './mail-job.ts'
+import {
+  type BullQueue,
+  nameQueue,
+  type OpenQueue,
+  openBullQueue,
+  type QueueMemory,
+} from './queue-backend.ts'
 
 export interface MailQueueOptions {
+  /** Reads which installation's queue it is, before the first use. */
+  readInstallation: ReadInstallation
   /** Receives every connection error; for the log. */
   onError?: (error: Error) => void
   /** How long an operation may take before it fails, in milliseconds. Default 3,000. */
@@ -40,6 +49,11 @@ export interface MailQueue {
   listFailed(limit?: number): Promise<FailedMail[]>
   /** Retries one failed job; false when no failed job has this id. */
   retryFailed(id: string): Promise<boolean>
+  /**
+   * Moves here what the release before has left in the queue that all installations on a server shared, if `isOwn` says that it
+   * is a mail of this one.
+   */
+  moveFormer(isOwn: (id: string) => Promise<boolean>): Promise<void>
   /** Rejects while the queue's server is unavailable or takes no writes. */
   ping(): Promise<void>
   /** BullMQ's own queue, for Bull Board; rejects while its server is unavailable. */
@@ -51,15 +65,15 @@ export interface MailQueue {
  * Opens the `mail` queue, on Redis or in PostgreSQL by the scheme of `url`. Connects at the first use and again after any
  * loss. While the server is unavailable each operation rejects within `timeoutMs`.
  */
-export function openMailQueue(url: string, options: MailQueueOptions = {}): MailQueue {
-  const { onError = () => undefined, timeoutMs = 3_000, telemetry } = options
+export function openMailQueue(url: string, options: MailQueueOptions): MailQueue {
+  const { timeoutMs = 3_000, onError = () => undefined } = options
   let current: Promise<OpenQueue> | undefined
   let isClosed = false
 
   function acquire(): Promise<OpenQueue> {
     if (isClosed) return Promise.reject(new Error('The mail queue is closed'))
     if (current) return current
-    const opening = open(url, timeoutMs, telemetry, onError)
+    const opening = open(url, timeoutMs, options)
     current = opening
     // A BullMQ queue never recovers from a failed start: the next use opens a new one.
     opening.catch(() => {
@@ -102,6 +116,7 @@ export function openMailQueue(url: string, options: MailQueueOptions = {}): Mail
         await job.retry('failed', { resetAttemptsMade: true, resetAttemptsStarted: true })
         return true
       }),
+    moveFormer: (isOwn) => acquire().then((opened) => moveFormer(opened, isOwn, onError)),
     bull: () =>
       answerWithin(
         timeoutMs,
@@ -124,25 +139,60 @@ export function openMailQueue(url: string, options: MailQueueOptions = {}): Mail
 async function open(
   url: string,
   timeoutMs: number,
-  telemetry: Telemetry | undefined,
-  onError: (error: Error) => void,
+  { readInstallation, telemetry, onError = () => undefined }: MailQueueOptions,
 ): Promise<OpenQueue> {
   let lastError: Error | undefined
+  let opened: OpenQueue | undefined
   const report = (error: Error) => {
     lastError = error
     onError(error)
   }
-  const opened = openBullQueue(url, telemetry ? { telemetry } : {}, report)
-  opened.queue.on('error', report)
-  try {
-    await answerWithin(timeoutMs, opened.waitUntilReady())
+  const isLate = AbortSignal.timeout(timeoutMs)
+
+  async function connect(): Promise<OpenQueue> {
+    const name = nameQueue(url, await readInstallation())
+    isLate.throwIfAborted()
+    opened = openBullQueue(url, name, telemetry ? { telemetry } : {}, report)
+    opened.queue.on('error', report)
+    await opened.waitUntilReady()
     return opened
+  }
+
+  try {
+    return await answerWithin(timeoutMs, connect())
   } catch (error) {
-    opened.close().catch(() => undefined)
+    opened?.close().catch(() => undefined)
     // BullMQ waits for a server that it cannot reach, and reports why.
     throw lastError
       ? new Error('The mail queue cannot be reached', { cause: describeTls(url, lastError) })
       : error
+  }
+}
+
+/** Jobs that one call moves at most. */
+const MAX_MOVED = 1_000
+
+async function moveFormer(
+  { queue, openFormer }: OpenQueue,
+  isOwn: (id: string) => Promise<boolean>,
+  onError: (error: Error) => void,
+): Promise<void> {
+  const former = openFormer()
+  former.on('error', onError)
+  try {
+    for (const job of await former.getJobs(['waiting', 'delayed'], 0, MAX_MOVED - 1, true)) {
+      const { id = '', timestamp } = job
+      const { data: mail } = MailJob.safeParse(job.data)
+      if (!mail || !(await isOwn(id))) continue
+      // It cannot be removed while a worker of that release sends it. What is lost in between, the sweep brings back.
+      const isRemoved = await job.remove().then(
+        () => true,
+        () => false,
+      )
+      if (isRemoved) await queue.add(MAIL_QUEUE, mail, { ...mailJobOptions(id, mail.expiresAt), timestamp })
+    }
+  } finally {
+    await former.close()
   }
 }
 

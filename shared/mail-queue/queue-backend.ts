@@ -23,7 +23,7 @@ interface ErrorEmitter {
 }
 /** The part of a BullMQ queue that Latchkey uses, on either backend. */
 export type BullQueue = ErrorEmitter &
-  Pick<Queue, 'add' | 'getJobCounts' | 'getFailed' | 'getJob' | 'waitUntilReady' | 'close'>
+  Pick<Queue, 'add' | 'getJobCounts' | 'getFailed' | 'getJob' | 'getJobs' | 'waitUntilReady' | 'close'>
 /** The part of a BullMQ worker that Latchkey uses, on either backend. */
 export type BullWorker = ErrorEmitter & {
   on(event: 'stalled', listener: (jobId: string) => void): unknown
@@ -39,6 +39,8 @@ export interface QueueMemory {
 
 export interface OpenQueue {
   queue: BullQueue
+  /** Opens the queue of the release before on the same connection; the caller closes it. */
+  openFormer(): BullQueue
   /** Rejects where the server is not what its URL says. */
   waitUntilReady(): Promise<unknown>
   /** Rejects where the server gives no answer or, in Redis, takes no writes: a server with a full disk still reads. */
@@ -64,8 +66,24 @@ const COMMAND_TIMEOUT_MS = 2_000
  */
 const SILENCE_MS = { queue: 5_000, worker: 15_000 }
 
-/** Begins each key of the queue in Redis. A cluster keeps on one server what has the same text in braces. */
-const PREFIX = '{latchkey}'
+/** What tells a queue apart from others on the server: in Redis the beginning of its keys, in PostgreSQL its name. */
+export interface QueueName {
+  name: string
+  /** A cluster keeps on one server what has the same text in braces. */
+  prefix: string
+}
+
+/** The queue that all installations on a server shared in the release before. */
+export const FORMER_QUEUE: QueueName = { name: MAIL_QUEUE, prefix: '{latchkey}' }
+
+/** It is not created where no release before was. */
+const FORMER_OPTIONS = { prefix: FORMER_QUEUE.prefix, skipMetasUpdate: true }
+
+/** The queue of an installation. */
+export const nameQueue = (url: string, installation: string): QueueName =>
+  isPostgres(url)
+    ? { ...FORMER_QUEUE, name: `${MAIL_QUEUE}-${installation}` }
+    : { ...FORMER_QUEUE, prefix: `{latchkey-${installation}}` }
 
 const PROBE_SECONDS = 60
 
@@ -74,14 +92,17 @@ const isPostgres = (url: string): boolean => /^postgres(ql)?:/.test(url)
 /** Opens the queue on Redis or PostgreSQL, by the scheme of `url`. Fails fast while the server is unavailable. */
 export function openBullQueue(
   url: string,
+  { name, prefix }: QueueName,
   options: Omit<QueueOptions, 'connection'>,
   onError: (error: Error) => void,
 ): OpenQueue {
   if (isPostgres(url)) {
     const pool = openPool(url, { max: 3, silenceMs: SILENCE_MS.queue }, onError)
-    const queue = new Queue(MAIL_QUEUE, { ...options, connection: pool }, createPostgresBackend)
+    const queue = new Queue(name, { ...options, connection: pool }, createPostgresBackend)
     return {
       queue,
+      openFormer: () =>
+        new Queue(FORMER_QUEUE.name, { ...FORMER_OPTIONS, connection: pool }, createPostgresBackend),
       waitUntilReady: () => queue.waitUntilReady(),
       ping: () => queue.getJobCounts('failed'),
       readMemory: async () => undefined,
@@ -96,9 +117,10 @@ export function openBullQueue(
     socketTimeout: SILENCE_MS.queue,
   }
   const redis = openRedis(url, waits, onError)
-  const queue = new Queue(MAIL_QUEUE, { ...options, prefix: PREFIX, connection: redis })
+  const queue = new Queue(name, { ...options, prefix, connection: redis })
   return {
     queue,
+    openFormer: () => new Queue(FORMER_QUEUE.name, { ...FORMER_OPTIONS, connection: redis }),
     async waitUntilReady() {
       await queue.waitUntilReady()
       await requireExpectedKind(redis)
@@ -127,6 +149,7 @@ function parseMemory(info: string): QueueMemory {
 /** Opens a worker on Redis or PostgreSQL, by the scheme of `url`. Waits while the server is unavailable. */
 export function openBullWorker<Data>(
   url: string,
+  { name, prefix }: QueueName,
   processor: Processor<Data, unknown, string>,
   options: Omit<WorkerOptions, 'connection'>,
   onError: (error: Error) => void,
@@ -134,7 +157,7 @@ export function openBullWorker<Data>(
   if (isPostgres(url)) {
     // One connection listens; the others take, renew and finish jobs.
     const pool = openPool(url, { max: 6, silenceMs: SILENCE_MS.worker }, onError)
-    const worker = new Worker(MAIL_QUEUE, processor, { ...options, connection: pool }, createPostgresBackend)
+    const worker = new Worker(name, processor, { ...options, connection: pool }, createPostgresBackend)
     return { worker, close: (force) => closeBoth(worker, () => pool.end(), force) }
   }
   const waits = {
@@ -143,7 +166,7 @@ export function openBullWorker<Data>(
     socketTimeout: SILENCE_MS.worker,
   }
   const redis = openRedis(url, waits, onError)
-  const worker = new Worker(MAIL_QUEUE, processor, { ...options, prefix: PREFIX, connection: redis })
+  const worker = new Worker(name, processor, { ...options, prefix, connection: redis })
   return { worker, close: (force) => closeBoth(worker, async () => redis.disconnect(), force) }
 }
 

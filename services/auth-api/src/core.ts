@@ -12,7 +12,6 @@ import { MAIL_TEMPLATES, type MailTemplates } from '@latchkey/shared/mail-outbox
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
 import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
-import type { RedisClient } from '@latchkey/shared/redis/open-redis.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyPluginCallback } from 'fastify'
 import type { Logger } from 'pino'
@@ -29,6 +28,7 @@ import type { Client, LoggedInClient } from './client.ts'
 import type { Config } from './config.ts'
 import { createDatabaseClock } from './database-clock.ts'
 import { addressKey, type LimitedRequest } from './limits/limit-keys.ts'
+import type { LimitStore } from './limits/limit-store.ts'
 import { createLimits } from './limits/limits.ts'
 import { createNotifyNewClient, type NotifyNewClient } from './notify-new-client.ts'
 import { createAttemptCode } from './one-time-codes/attempt-code.ts'
@@ -51,7 +51,7 @@ export interface AppDependencies {
   /** The extensions whose routes are added. Default: none. */
   extensions?: readonly ConfiguredExtension[]
   /** The Redis in which all replicas count limits together. */
-  limitStore?: RedisClient | undefined
+  limitStore?: LimitStore | undefined
   /** Creates a span for each request; absent when traces are off. */
   traceRequests?: FastifyPluginCallback | undefined
   /** Called when the service must not run on this database. */

@@ -1,5 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
+import { createReadInstallation } from '@latchkey/shared/database/installation.ts'
 import { configureExtensions } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import {
@@ -111,13 +112,15 @@ async function openClients(
       }),
     (passwords) => passwords.close(),
   )
+  const readInstallation = createReadInstallation(db)
   const limitStore = await lifecycle.open(
-    () => openLimitStore(config.mail.queueUrl, logger),
-    (store) => store?.disconnect(),
+    () => openLimitStore(config.mail.queueUrl, readInstallation, logger),
+    (store) => store?.redis.disconnect(),
   )
   const queue = await lifecycle.open(
     () =>
       openMailQueue(config.mail.queueUrl, {
+        readInstallation,
         telemetry: tracing?.bull,
         onError: (error) =>
           logger.debug({ err: error }, 'the mail queue is unavailable; mail waits in the outbox'),

@@ -20,7 +20,7 @@ describe.runIf(isPostgres() && engine() !== 'pgbouncer')('the mail queue in Post
     { why: 'with options of the session', options: '?options=-c%20work_mem%3D8MB' },
     { why: 'with its own search path', options: '?options=-c%20search_path%3Dpublic' },
   ])('is found by a QUEUE_URL $why', async ({ why, options }) => {
-    const queue = openMailQueue(`${database.url}${options}`)
+    const queue = openMailQueue(`${database.url}${options}`, { readInstallation: async () => 'test' })
     try {
       await queue.add(why, JOB)
       expect(await queue.has(why)).toBe(true)

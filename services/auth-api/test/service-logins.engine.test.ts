@@ -68,6 +68,8 @@ it.each(['mailer-worker', 'auth-api'] as const)(
   },
 )
 
+const OF_BOTH = ['select latchkey_migrations', 'select latchkey_installation']
+
 describe('on each table, each right that is not needed is refused', () => {
   let database: TestDatabase
   beforeAll(async () => {
@@ -80,7 +82,7 @@ describe('on each table, each right that is not needed is refused', () => {
     const needed = relations.filter(({ name }) => !/^(latchkey|expired)_/.test(name)).flatMap(findUses)
     expect(needed.length).toBeGreaterThan(30)
     const allowed = await listAllowed(await open(serviceUrl(database, 'auth-api')), relations)
-    expect(allowed).toEqual(['select latchkey_migrations', ...needed].toSorted())
+    expect(allowed).toEqual([...OF_BOTH, ...needed].toSorted())
   })
 
   it('to mailer-worker', async () => {
@@ -88,7 +90,7 @@ describe('on each table, each right that is not needed is refused', () => {
     const views = relations.map(({ name }) => name).filter((name) => name.startsWith('expired_'))
     expect(views).toHaveLength(6)
     const needed = [
-      'select latchkey_migrations',
+      ...OF_BOTH,
       ...['select', 'update', 'delete'].map((right) => `${right} mail_outbox`),
       ...views.flatMap((view) => [`select ${view}`, `delete ${view}`]),
     ]

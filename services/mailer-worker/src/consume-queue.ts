@@ -1,12 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import type { ReadInstallation } from '@latchkey/shared/database/installation.ts'
 import { BACKOFF, backoffMs } from '@latchkey/shared/mail-queue/job-options.ts'
-import { type OpenWorker, openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { nameQueue, type OpenWorker, openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { type Telemetry, UnrecoverableError } from 'bullmq'
 import type { QueuedMail, SendOutcome } from './send-mail.ts'
 import { PermanentFailure } from './senders/sender.ts'
 
 export interface QueueConsumerOptions {
   url: string
+  readInstallation: ReadInstallation
   /** Mails sent at a time. */
   concurrency: number
   /** Mails started per second by all workers together. */
@@ -43,11 +45,18 @@ export function createQueueConsumer(options: QueueConsumerOptions) {
 
   async function run(): Promise<void> {
     while (!isStopping) {
-      opened = openWorker({ ...options, sendMail: jobs.send })
-      await consume(opened, options.onError)
+      try {
+        const installation = await options.readInstallation()
+        if (isStopping) return
+        opened = openWorker({ ...options, sendMail: jobs.send }, installation)
+        await opened.worker.waitUntilReady()
+        await opened.worker.run()
+      } catch (error) {
+        options.onError(error instanceof Error ? error : new Error(String(error)))
+      }
       if (isStopping) return
       // BullMQ never recovers from a failed start: a new worker takes over.
-      await opened.close(true)
+      await opened?.close(true)
       await wait(REOPEN_PAUSE_MS)
     }
   }
@@ -87,7 +96,7 @@ function trackInFlight(sendMail: QueueConsumerOptions['sendMail']) {
   }
 }
 
-function openWorker(options: QueueConsumerOptions): OpenWorker {
+function openWorker(options: QueueConsumerOptions, installation: string): OpenWorker {
   const {
     url,
     concurrency,
@@ -100,6 +109,7 @@ function openWorker(options: QueueConsumerOptions): OpenWorker {
   } = options
   const opened = openBullWorker<unknown>(
     url,
+    nameQueue(url, installation),
     (job) => sendMail(job).catch(rethrow),
     {
       autorun: false,
@@ -126,11 +136,3 @@ function rethrow(error: unknown): never {
 }
 
 /** Takes jobs until the worker is closed or cannot start. */
-async function consume({ worker }: OpenWorker, onError: (error: Error) => void): Promise<void> {
-  try {
-    await worker.waitUntilReady()
-    await worker.run()
-  } catch (error) {
-    onError(error instanceof Error ? error : new Error(String(error)))
-  }
-}

@@ -1,5 +1,6 @@
 import { domainToASCII } from 'node:url'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
+import { createReadInstallation } from '@latchkey/shared/database/installation.ts'
 import { announceReady } from '@latchkey/shared/lifecycle/announce-ready.ts'
 import { listen } from '@latchkey/shared/lifecycle/listen.ts'
 import { openContext } from '@latchkey/shared/lifecycle/open-context.ts'
@@ -44,9 +45,11 @@ export async function openService(
     (database) => database.close(),
   )
   const db = tracing ? traceDatabase(database, tracing.runInSpan) : database
+  const readInstallation = createReadInstallation(db)
   const queue = await lifecycle.open(
     () =>
       openMailQueue(config.queue.url, {
+        readInstallation,
         telemetry: tracing?.bull,
         onError: (error) => logger.debug({ reason: error.message }, 'mail queue connection error'),
       }),
@@ -57,7 +60,17 @@ export async function openService(
     (sender) => sender.close(),
   )
 
-  const worker = buildWorker(config, { db, queue, sender, envelope, logger, registry, tracing, takeover })
+  const worker = buildWorker(config, {
+    db,
+    queue,
+    readInstallation,
+    sender,
+    envelope,
+    logger,
+    registry,
+    tracing,
+    takeover,
+  })
   await listen(lifecycle, worker.server, { ...config.http, portSetting: 'METRICS_PORT' })
   await lifecycle.open(
     () => worker.start(),

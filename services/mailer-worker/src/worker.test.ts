@@ -38,9 +38,11 @@ async function aWorker(queueUrl: string, settings: Record<string, string> = {}) 
     ...settings,
   })
   const logger = createLogger('mailer-worker', 'fatal')
+  const readInstallation = async () => 'test'
   return buildWorker(config, {
     db: await openDatabase(config.database.url),
-    queue: openMailQueue(queueUrl),
+    queue: openMailQueue(queueUrl, { readInstallation }),
+    readInstallation,
     sender: BUILT_IN_SENDERS.null('null:', { concurrency: 1 }),
     envelope: () => ({ from: '', to: '', subject: '', html: '', text: '' }),
     logger,

@@ -1,5 +1,6 @@
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
+import type { ReadInstallation } from '@latchkey/shared/database/installation.ts'
 import { ping } from '@latchkey/shared/database/ping.ts'
 import {
   createDependencyFailures,
@@ -35,6 +36,7 @@ import { createOutboxSweep } from './sweep-outbox.ts'
 export interface WorkerDependencies {
   db: Database
   queue: MailQueue
+  readInstallation: ReadInstallation
   sender: Sender
   envelope: MailEnvelope
   logger: Logger
@@ -69,7 +71,8 @@ const PURGE_PAUSE_MS = 600_000
 
 /** Builds mailer-worker. It consumes nothing until `start`, and closes nothing that it was given. */
 export function buildWorker(config: Config, dependencies: WorkerDependencies): Worker {
-  const { db, queue, sender, envelope, logger, registry, tracing, takeover, clock = Date.now } = dependencies
+  const { db, queue, readInstallation, sender, envelope, logger, registry, tracing, takeover } = dependencies
+  const { clock = Date.now } = dependencies
   const outbox = createOutboxRepository(db)
   const settlement = createSettlement({ outbox, logger })
   const failures = createDependencyFailures(clock)
@@ -95,12 +98,14 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
     clock,
     signal: graceEnd.signal,
   })
+  const onError = (error: Error) => logger.debug({ reason: error.message }, 'mail queue connection error')
   const consumer = createQueueConsumer({
     ...config.queue,
+    readInstallation,
     sendMail,
     telemetry: tracing?.bull,
     takeover,
-    onError: (error) => logger.debug({ reason: error.message }, 'mail queue connection error'),
+    onError,
     onStalled: (mailId) =>
       logger.warn(
         { mailId },
@@ -117,6 +122,8 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
     pauseMs: sweepPauseMs,
     work: async (signal) => {
       await settlement.settlePending()
+      // For one release, so that an update delays no mail: the sweep would bring it a minute later.
+      await queue.moveFormer(async (id) => !(await settlement.isSettled(id))).catch(onError)
       await sweepOutbox(signal)
     },
     logger,

@@ -22,7 +22,7 @@ export async function prepareGiven(db: Database): Promise<void> {
     await migrator.up()
     return
   }
-  const tables = (await listTables(db)).filter((name) => name !== 'latchkey_migrations')
+  const tables = (await listTables(db)).filter((name) => !/^latchkey_(migrations|installation)$/.test(name))
   await db.runScript(
     db.dialect.name === 'mysql'
       ? `set foreign_key_checks = 0; ${tables.map((name) => `delete from \`${name}\``).join(';')}`

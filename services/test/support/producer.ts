@@ -1,6 +1,7 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
+import { createReadInstallation } from '@latchkey/shared/database/installation.ts'
 import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
 import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
@@ -29,7 +30,7 @@ export async function openProducer(
   secret: Buffer,
 ): Promise<Producer> {
   const db = await openDatabase(servers.databaseUrl, { poolSize: 4 })
-  const queue = openMailQueue(servers.queueUrl)
+  const queue = openMailQueue(servers.queueUrl, { readInstallation: createReadInstallation(db) })
   const outbox = createOutboxRepository(db)
   const sealer = createSealer(secret)
   const dispatcher = createMailDispatcher({ outbox, queue, clock: Date.now, maxDelayMs: 0 })

@@ -181,7 +181,7 @@ async function asCluster({ shell, cli, start, hasTls, ports, ...servers }: Parts
     }
     throw new Error('No server of the cluster answers')
   }
-  const slot = Number((await servers.run(asked, 'cluster', 'keyslot', "'{latchkey}'")).trim())
+  const slot = Number((await servers.run(asked, 'cluster', 'keyslot', "'{latchkey-test}'")).trim())
   const primary = async () =>
     (await nodes()).find(({ slots }) => slots.some(([from, to]) => from <= slot && slot <= to))
   return {

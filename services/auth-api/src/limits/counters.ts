@@ -1,8 +1,8 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
-import type { RedisClient } from '@latchkey/shared/redis/open-redis.ts'
 import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
+import type { LimitStore } from './limit-store.ts'
 
 /** The events of a key in the current window. */
 export interface Counted {
@@ -31,25 +31,27 @@ export interface LimitLogger {
 /** An attacker may invent any number of keys. Further ones push the oldest out of memory. */
 const KEYS_IN_MEMORY = 100_000
 /** A policy compares counts with its own limit, so the library's is never reached. */
-const OPTIONS = { keyPrefix: 'latchkey-limit', points: Number.MAX_SAFE_INTEGER, duration: 60 }
+const OPTIONS = { keyPrefix: '', points: Number.MAX_SAFE_INTEGER, duration: 60 }
 
 /**
  * Creates the function that creates counters. All replicas count together in Redis, if there is one. Each process counts in
  * memory too, and the larger count is the answer: nothing that a process has counted is reset when Redis is emptied, hangs or
  * refuses to write, as it would be with the library's `insuranceLimiter`, which counts only then.
  */
-export function createCounterFactory(redis: RedisClient | undefined, logger: LimitLogger): CreateCounter {
+export function createCounterFactory(store: LimitStore | undefined, logger: LimitLogger): CreateCounter {
   const memory = new RateLimiterMemory(OPTIONS)
   const boundKey = boundKeys(memory)
   const shared =
-    redis && new RateLimiterRedis({ ...OPTIONS, storeClient: redis, rejectIfRedisNotReady: true })
+    store && new RateLimiterRedis({ ...OPTIONS, storeClient: store.redis, rejectIfRedisNotReady: true })
   const outages = createOutageLog(logger)
 
   return (name, windowSeconds) => {
     const window = { customDuration: windowSeconds }
     async function askRedis(key: string, events: number): Promise<RateLimiterRes | undefined> {
+      const stored = store?.keyOf(key)
+      if (stored === undefined) return undefined
       // A count is read by adding nothing: `get` is a transaction of four commands, by which the bench row "login, sha1" loses a fifth.
-      return shared?.penalty(key, events, window).then(outages.end, outages.report)
+      return shared?.penalty(stored, events, window).then(outages.end, outages.report)
     }
     return {
       async count(key) {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
-import type { RedisClient } from '@latchkey/shared/redis/open-redis.ts'
 import { LRUCache } from 'lru-cache'
 import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
+import type { LimitStore } from './limit-store.ts'
 
 /** The addresses from which logins to an account have succeeded. */
 export interface KnownAddresses {
@@ -14,7 +14,7 @@ const ADDRESSES_IN_MEMORY = 50_000
 /** Addresses in Redis, which take some 25 MB there. The one whose last login is the oldest is forgotten first. */
 const ADDRESSES_IN_REDIS = 200_000
 /** The sorted set of the addresses in Redis, by the time of their last login. */
-const REDIS_KEY = 'latchkey-limit:known'
+const NAME = 'known'
 
 /**
  * Creates the store of known addresses. It remembers them for 30 days, in this process and, where there is Redis, for all
@@ -22,7 +22,7 @@ const REDIS_KEY = 'latchkey-limit:known'
  * It does not read the property of `notify-new-client.ts`: a limit is checked before the user is read.
  */
 export function createKnownAddresses(
-  redis: RedisClient | undefined,
+  store: LimitStore | undefined,
   accountKey: (account: string) => string,
   maxInRedis = ADDRESSES_IN_REDIS,
 ): KnownAddresses {
@@ -32,7 +32,8 @@ export function createKnownAddresses(
     hash('sha256', pairKey(addressKey(request), accountKey(account)), 'base64url').slice(0, 22)
 
   async function hasInRedis(key: string): Promise<boolean> {
-    const lastLogin = await redis?.zscore(REDIS_KEY, key).catch(() => null)
+    const set = store?.keyOf(NAME)
+    const lastLogin = set === undefined ? null : await store?.redis.zscore(set, key).catch(() => null)
     return Number(lastLogin ?? Number.NEGATIVE_INFINITY) > Date.now() - REMEMBERED_MS
   }
 
@@ -40,10 +41,12 @@ export function createKnownAddresses(
     async remember(request, account) {
       const key = keyOf(request, account)
       memory.set(key, true)
-      await redis
-        ?.pipeline()
-        .zadd(REDIS_KEY, Date.now(), key)
-        .zremrangebyrank(REDIS_KEY, 0, -maxInRedis - 1)
+      const set = store?.keyOf(NAME)
+      if (set === undefined) return
+      await store?.redis
+        .pipeline()
+        .zadd(set, Date.now(), key)
+        .zremrangebyrank(set, 0, -maxInRedis - 1)
         .exec()
         .catch(() => undefined)
     },

@@ -1,3 +1,4 @@
+import type { ReadInstallation } from '@latchkey/shared/database/installation.ts'
 import { openRedis, type RedisClient } from '@latchkey/shared/redis/open-redis.ts'
 import { isRedisUrl } from '@latchkey/shared/redis/redis-url.ts'
 
@@ -9,11 +10,19 @@ const COMMAND_TIMEOUT_MS = 250
  */
 const SOCKET_TIMEOUT_MS = 1_000
 
+/** The Redis in which all replicas of an installation count. */
+export interface LimitStore {
+  redis: RedisClient
+  /** The key of this installation that is called `name`; undefined until the database has told which installation it is. */
+  keyOf(name: string): string | undefined
+}
+
 /** Opens the Redis in which limits are counted, if the queue is in Redis. No request waits for a Redis that is unavailable. */
 export function openLimitStore(
   queueUrl: string,
+  readInstallation: ReadInstallation,
   logger: { debug(details: object, message: string): void },
-): RedisClient | undefined {
+): LimitStore | undefined {
   if (!isRedisUrl(queueUrl)) return undefined
   const waits = {
     enableOfflineQueue: false,
@@ -22,7 +31,21 @@ export function openLimitStore(
     commandTimeout: COMMAND_TIMEOUT_MS,
     socketTimeout: SOCKET_TIMEOUT_MS,
   }
-  return openRedis(queueUrl, waits, (error) =>
+  const redis = openRedis(queueUrl, waits, (error) =>
     logger.debug({ err: error }, 'the Redis of the limits is unavailable'),
   )
+  let installation: string | undefined
+  async function learnInstallation(): Promise<void> {
+    installation = await readInstallation().catch(() => undefined)
+  }
+  void learnInstallation()
+  return {
+    redis,
+    keyOf(name) {
+      if (installation !== undefined) return `latchkey-${installation}:limit:${name}`
+      // No request waits for it: until then each process counts on its own.
+      void learnInstallation()
+      return undefined
+    },
+  }
 }

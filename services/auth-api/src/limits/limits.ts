@@ -1,10 +1,10 @@
-import type { RedisClient } from '@latchkey/shared/redis/open-redis.ts'
 import type { Config } from '../config.ts'
 import { createCounterFactory, type LimitLogger } from './counters.ts'
 import { createFactorLimiter } from './factor-limiter.ts'
 import { createFailureLimiter } from './failure-limiter.ts'
 import { createKnownAddresses } from './known-addresses.ts'
 import { createAccountKey } from './limit-keys.ts'
+import type { LimitStore } from './limit-store.ts'
 import { createLoginLimiter } from './login-limiter.ts'
 import { createMailLimiter } from './mail-limiter.ts'
 import { createRequestLimiter } from './request-limiter.ts'
@@ -13,7 +13,7 @@ export interface LimitsDependencies {
   /** Keys the names of accounts; the same for all replicas. */
   secret: Uint8Array
   /** The Redis in which all replicas count together. Without it, each counts for itself. */
-  limitStore: RedisClient | undefined
+  limitStore: LimitStore | undefined
   logger: LimitLogger
 }
 

@@ -1,7 +1,7 @@
-import type { RedisClient } from '@latchkey/shared/redis/open-redis.ts'
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { boundKeys, tooManyRequests } from './counters.ts'
 import { addressKey, type LimitedRequest } from './limit-keys.ts'
+import type { LimitStore } from './limit-store.ts'
 
 /** Counts a request; throws `rate_limited` beyond the limit of its address. */
 export type LimitRequest = (request: Pick<LimitedRequest, 'ip'>) => Promise<void>
@@ -14,19 +14,18 @@ const REPORTS_PER_LIMIT = 20
  * counted, and refuses the address once all replicas together have reached the limit: with several of them a client may
  * send a twentieth of the limit more for each.
  */
-export function createRequestLimiter(
-  redis: RedisClient | undefined,
-  requestsPerMinute: number,
-): LimitRequest {
-  const options = { keyPrefix: 'latchkey-limit:requests', points: requestsPerMinute, duration: 60 }
+export function createRequestLimiter(store: LimitStore | undefined, requestsPerMinute: number): LimitRequest {
+  const options = { keyPrefix: '', points: requestsPerMinute, duration: 60 }
   const memory = new RateLimiterMemory(options)
   const boundKey = boundKeys(memory)
   const shared =
-    redis && new RateLimiterRedis({ ...options, storeClient: redis, rejectIfRedisNotReady: true })
+    store && new RateLimiterRedis({ ...options, storeClient: store.redis, rejectIfRedisNotReady: true })
   const reported = Math.ceil(requestsPerMinute / REPORTS_PER_LIMIT)
 
   async function report(address: string): Promise<void> {
-    await shared?.consume(address, reported).catch((refusal) => {
+    const key = store?.keyOf(`requests:${address}`)
+    if (key === undefined) return
+    await shared?.consume(key, reported).catch((refusal) => {
       // Otherwise Redis is unavailable, and each replica counts on its own.
       if (refusal instanceof RateLimiterRes) void memory.block(address, secondsOf(refusal))
     })

@@ -86,7 +86,7 @@ export async function startReplicas({
   const apps: TestApp[] = []
   for (let replica = 0; replica < 2; replica++) {
     const limitStore = redisUrl
-      ? cleanup.adopt(await openRedis(redisUrl), (redis) => redis.disconnect())
+      ? cleanup.adopt(await openRedis(redisUrl), ({ redis }) => redis.disconnect())
       : undefined
     apps.push(cleanup.use(await startApp({ settings: shared, database, limitStore, time })))
   }
@@ -138,11 +138,11 @@ export async function startReplicas({
 }
 
 async function openRedis(url: string) {
-  const redis = openLimitStore(url, { debug: () => undefined })
-  if (!redis) throw new Error(`Not the address of a Redis: ${url}`)
-  await expect.poll(() => redis.status).toBe('ready')
-  Object.assign(redis.options, { commandTimeout: PATIENT_MS })
-  return redis
+  const store = openLimitStore(url, async () => 'test', { debug: () => undefined })
+  if (!store) throw new Error(`Not the address of a Redis: ${url}`)
+  await expect.poll(() => store.redis.status).toBe('ready')
+  Object.assign(store.redis.options, { commandTimeout: PATIENT_MS })
+  return store
 }
 
 function appAt(apps: readonly TestApp[], replica: number): TestApp {

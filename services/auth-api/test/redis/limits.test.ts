@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
-import { openBullQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { FORMER_QUEUE, openBullQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainers'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.ts'
@@ -11,6 +11,8 @@ import { openLimitStore } from '../../src/limits/limit-store.ts'
 import { createLimits } from '../../src/limits/limits.ts'
 import { startSeverableProxy } from '../support/severable-proxy.ts'
 import { aUser, PASSWORD, startApp, type TestApp } from '../support/start-app.ts'
+
+const readInstallation = async () => 'test'
 
 let database: TestDatabase
 let redis: Awaited<ReturnType<typeof startRedis>>
@@ -38,22 +40,22 @@ async function startRedis() {
 
 /** One replica of auth-api, with production's Redis timeout until `bePatient`. */
 async function startReplica(url: string = redis.url, settings: Record<string, string> = {}) {
-  const store = openLimitStore(url, { debug: () => undefined })
+  const store = openLimitStore(url, readInstallation, { debug: () => undefined })
   const app = await startApp({
     database,
     settings: { TRUST_PROXY: '127.0.0.1', RATE_LIMIT_LOGIN: '5', RATE_LIMIT_RESET: '4', ...settings },
     limitStore: store,
   })
   const dispose = app[Symbol.asyncDispose]
-  if (url === redis.url) await expect.poll(() => store?.status).toBe('ready')
+  if (url === redis.url) await expect.poll(() => store?.redis.status).toBe('ready')
   return Object.assign(app, {
     /** Lets it wait for Redis on a busy machine. */
     bePatient() {
-      if (store) Object.assign(store.options, { commandTimeout: 20_000 })
+      if (store) Object.assign(store.redis.options, { commandTimeout: 20_000 })
     },
     async [Symbol.asyncDispose]() {
       await dispose()
-      store?.disconnect()
+      store?.redis.disconnect()
     },
   })
 }
@@ -157,7 +159,7 @@ describe('limits in Redis', () => {
 
   it('leave room for the queue, however many clients are known', async () => {
     const store = await openStore()
-    const { queue, close } = openBullQueue(redis.url, {}, () => undefined)
+    const { queue, close } = openBullQueue(redis.url, FORMER_QUEUE, {}, () => undefined)
     try {
       await queue.waitUntilReady()
       const used = Number(/used_memory:(\d+)/.exec(await redis.run('info', 'memory'))?.[1])
@@ -169,7 +171,7 @@ describe('limits in Redis', () => {
       })
       for (let n = 0; n < 25_000; n += 500)
         await Promise.all(Array.from({ length: 500 }, (_, more) => known.remember(clientOf(n + more), 'ada')))
-      expect(Number(await store.zcard('latchkey-limit:known'))).toBe(2_500)
+      expect(Number(await store.redis.zcard('latchkey-test:limit:known'))).toBe(2_500)
       const ofAnother = createKnownAddresses(store, (account) => account.padEnd(43, '='), 2_500)
       expect(await ofAnother.has(clientOf(24_999), 'ada')).toBe(true)
       expect(await ofAnother.has(clientOf(0), 'ada'), 'the oldest').toBe(false)
@@ -217,11 +219,11 @@ describe('limits in Redis', () => {
 
   /** The store of one process, which waits for Redis on a busy machine. */
   async function openStore() {
-    const store = openLimitStore(redis.url, { debug: () => undefined })
+    const store = openLimitStore(redis.url, readInstallation, { debug: () => undefined })
     if (!store) throw new Error('no store')
-    Object.assign(store.options, { commandTimeout: 20_000 })
-    onTestFinished(() => store.disconnect())
-    await expect.poll(() => store.status).toBe('ready')
+    Object.assign(store.redis.options, { commandTimeout: 20_000 })
+    onTestFinished(() => store.redis.disconnect())
+    await expect.poll(() => store.redis.status).toBe('ready')
     return store
   }
   const HERE = { ip: '192.0.2.1', raw: { socket: { destroyed: false } } }
@@ -248,21 +250,21 @@ describe('limits in Redis', () => {
       await limit(HERE, 'ada')
     const key = limits.accountKey('ada')
     const ofAccountAndAddress = (name: string, count = 1) => [
-      [`latchkey-limit:${name}-account:${key}`, count],
-      [`latchkey-limit:${name}-address:192.0.2.1`, count],
-      [`latchkey-limit:${name}-pair:192.0.2.1 ${key}`, count],
+      [`latchkey-test:limit:${name}-account:${key}`, count],
+      [`latchkey-test:limit:${name}-address:192.0.2.1`, count],
+      [`latchkey-test:limit:${name}-pair:192.0.2.1 ${key}`, count],
     ]
     const names = ['code', 'email', 'email-change', 'email-change-to', 'login', 'reset', 'sign-up']
     const expected = [
       ...names.flatMap((name) => ofAccountAndAddress(name)),
       ...ofAccountAndAddress('factor', 2),
-      [`latchkey-limit:factor-day:${key}`, 2],
-      ['latchkey-limit:challenge:c', 2],
-      ['latchkey-limit:requests:192.0.2.1', 1],
+      [`latchkey-test:limit:factor-day:${key}`, 2],
+      ['latchkey-test:limit:challenge:c', 2],
+      ['latchkey-test:limit:requests:192.0.2.1', 1],
     ]
     const counts = async () => {
-      const keys = await store.keys('latchkey-limit:*')
-      return Promise.all(keys.toSorted().map(async (each) => [each, Number(await store.get(each))]))
+      const keys = await store.redis.keys('latchkey-test:limit:*')
+      return Promise.all(keys.toSorted().map(async (each) => [each, Number(await store.redis.get(each))]))
     }
     await expect.poll(counts).toEqual(expected.toSorted())
   })
@@ -296,7 +298,7 @@ describe('limits in Redis', () => {
     await logIn(app, user.email, 'wrong')
     await askReset(app, user.email, '203.0.113.1')
     const findKeys = async () =>
-      (await redis.run('--raw', 'keys', 'latchkey-limit:*')).split('\n').filter(Boolean)
+      (await redis.run('--raw', 'keys', 'latchkey-test:limit:*')).split('\n').filter(Boolean)
     await expect.poll(async () => (await findKeys()).length).toBeGreaterThanOrEqual(7)
     const keys = await findKeys()
     expect(keys.join()).toContain('requests')

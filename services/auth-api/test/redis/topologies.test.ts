@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
-import { openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { nameQueue, openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { aMailJob } from '@latchkey/shared/mail-queue/test/a-mail-job.ts'
 import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -15,6 +15,7 @@ import { createKnownAddresses } from '../../src/limits/known-addresses.ts'
 import { openLimitStore } from '../../src/limits/limit-store.ts'
 
 const JOB = aMailJob()
+const readInstallation = async () => 'test'
 const EACH = REDIS_IMAGES.flatMap((image) => TOPOLOGIES.map((topology) => ({ image, topology })))
 
 describe.each(EACH)('a $topology of $image', ({ image, topology }) => {
@@ -25,10 +26,16 @@ describe.each(EACH)('a $topology of $image', ({ image, topology }) => {
   afterAll(() => servers?.[Symbol.asyncDispose]())
 
   it('has the queue, which a worker consumes', async () => {
-    const queue = openMailQueue(servers.url)
+    const queue = openMailQueue(servers.url, { readInstallation })
     const taken: string[] = []
     const send = async ({ id = '' }) => void taken.push(id)
-    const { worker, close } = openBullWorker(servers.url, send, {}, () => undefined)
+    const { worker, close } = openBullWorker(
+      servers.url,
+      nameQueue(servers.url, 'test'),
+      send,
+      {},
+      () => undefined,
+    )
     try {
       await queue.add('first', JOB)
       await expect.poll(() => taken).toEqual(['first'])
@@ -36,7 +43,7 @@ describe.each(EACH)('a $topology of $image', ({ image, topology }) => {
       expect(await queue.memory()).toMatchObject({ used: expect.any(Number), max: 0 })
       const keys = await keysOf(servers)
       expect(
-        keys.filter((key) => key.includes('mail')).every((key) => key.startsWith('{latchkey}:mail')),
+        keys.filter((key) => key.includes('mail')).every((key) => key.startsWith('{latchkey-test}:mail')),
       ).toBe(true)
     } finally {
       await close()
@@ -46,11 +53,12 @@ describe.each(EACH)('a $topology of $image', ({ image, topology }) => {
   })
 
   it('counts limits and knows clients', async () => {
-    const store = openLimitStore(servers.url, { debug: () => undefined })
+    const store = openLimitStore(servers.url, readInstallation, { debug: () => undefined })
     if (!store) throw new Error('no store')
+    const { redis } = store
     try {
-      await expect.poll(() => store.status).toBe('ready')
-      Object.assign('redisOptions' in store.options ? (store.options.redisOptions ?? {}) : store.options, {
+      await expect.poll(() => redis.status).toBe('ready')
+      Object.assign('redisOptions' in redis.options ? (redis.options.redisOptions ?? {}) : redis.options, {
         commandTimeout: 20_000,
       })
       const warn = (details: object) => expect.fail(JSON.stringify(details))
@@ -67,7 +75,7 @@ describe.each(EACH)('a $topology of $image', ({ image, topology }) => {
       await here?.remember(request, 'ada')
       expect(await elsewhere?.has(request, 'ada')).toBe(true)
     } finally {
-      store.disconnect()
+      redis.disconnect()
     }
   })
 
@@ -76,7 +84,7 @@ describe.each(EACH)('a $topology of $image', ({ image, topology }) => {
     const password = /:\/\/(:[^@]*@)/.exec(servers.url)?.[1] ?? ''
     const [port = 0] = servers.ports
     const reasonOf = async (url: string) => {
-      const queue = openMailQueue(url, { timeoutMs: 2_000 })
+      const queue = openMailQueue(url, { readInstallation, timeoutMs: 2_000 })
       const reason = await queue.ping().then(
         () => 'accepted',
         (error) => rootReason(error),

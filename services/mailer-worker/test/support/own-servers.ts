@@ -16,6 +16,10 @@ export async function createOwnServers(): Promise<
   const url = new URL(server)
   url.pathname = `/${name}`
   await prepareQueue(url.href)
+  const db = await openDatabase(url.href, { poolSize: 1 })
+  // The template has one as well.
+  await db.runScript(`update latchkey_installation set id = '${name.slice(-12)}'`)
+  await db.close()
   return {
     databaseUrl: url.href,
     queueUrl: url.href,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
+import { createReadInstallation } from '@latchkey/shared/database/installation.ts'
 import { createMails, type Mail } from '@latchkey/shared/mail-outbox/accept-mail.ts'
 import { createMailDispatcher } from '@latchkey/shared/mail-outbox/dispatch-mail.ts'
 import type { MailTemplates } from '@latchkey/shared/mail-outbox/mail-templates.ts'
@@ -79,14 +80,23 @@ async function startWorker(
   const config = parseConfig(environment)
   const { createSender, envelope } = await loadExternal(environment)
   const db = stack.adopt(await openDatabase(config.database.url), (db) => db.close())
-  const queue = stack.adopt(openMailQueue(config.queue.url), (queue) => queue.close())
+  const readInstallation = createReadInstallation(db)
+  const queue = stack.adopt(openMailQueue(config.queue.url, { readInstallation }), (queue) => queue.close())
   const outbox = createOutboxRepository(db)
   const dispatcher = stack.adopt(
     createMailDispatcher({ outbox, queue, clock: Date.now, maxDelayMs: 0 }),
     (dispatcher) => dispatcher.close(),
   )
   const sender = stack.adopt(createSender(config.mail.url, { concurrency: 1 }), (sender) => sender.close())
-  const parts = { db, queue, sender, envelope: given.envelope ?? envelope, logger, registry: new Registry() }
+  const parts = {
+    db,
+    queue,
+    readInstallation,
+    sender,
+    envelope: given.envelope ?? envelope,
+    logger,
+    registry: new Registry(),
+  }
   const worker = buildWorker(config, parts)
   stack.defer(() => worker.stop(0))
   worker.start()

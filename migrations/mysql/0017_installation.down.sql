@@ -1,0 +1,1 @@
+drop table if exists latchkey_installation;
