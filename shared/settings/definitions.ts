@@ -483,7 +483,7 @@ export const SETTINGS = {
   }),
   RATE_LIMIT_RESET: wholeNumber({
     description:
-      'Most reset requests, requested changes of e-mail and sign-ups, per account and hour, and per address and minute; 0 sets no limit.',
+      'Most reset requests, changes of e-mail and sign-ups, per account and hour, and per address and minute; 0 sets no limit.',
     unit: 'requests',
     default: 5,
   }),

@@ -2,7 +2,16 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
-import { aToken, aUser, bearer, codeTo, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+import {
+  aToken,
+  aUser,
+  bearer,
+  codeTo,
+  PASSWORD,
+  queuedMails,
+  startApp,
+  type TestApp,
+} from './support/start-app.ts'
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -170,8 +179,28 @@ describe('RATE_LIMIT_LOGIN for changes of e-mail', () => {
     expect((await logIn(app, own.email, PASSWORD)).statusCode, 'a login').toBe(200)
   })
 
+  it('mails no stranger for each change between two free addresses', async () => {
+    await using app = await start({ RATE_LIMIT_RESET: '5' })
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const [one, two] = [`one-${user.email}`, `two-${user.email}`]
+    let [current, mails] = [user.email, 0]
+    for (let each = 0; each < 60; each++) {
+      const next = current === one ? two : one
+      if ((await changeTo(app, token, next, `10.1.0.${each}`)).statusCode !== 200) continue
+      current = next
+      mails++
+    }
+    expect(mails, 'up to the ceiling, each from another address').toBeLessThanOrEqual(15)
+    const mailed = async () =>
+      (await queuedMails(app)).filter(({ to }) => to === one || to === two || to === user.email)
+    await expect.poll(mailed).toHaveLength(mails)
+    const same = await changeTo(app, token, current.toUpperCase(), '10.1.1.1')
+    expect(same.statusCode, 'the same mailbox').toBe(200)
+  })
+
   it('does not count changes that succeed', async () => {
-    await using app = await start({ RATE_LIMIT_LOGIN: '3' })
+    await using app = await start({ RATE_LIMIT_LOGIN: '3', RATE_LIMIT_RESET: '8' })
     const token = await aToken(app, await aUser(app))
     for (let change = 0; change < 8; change++)
       expect((await changeTo(app, token, `free-${change}@example.com`)).statusCode).toBe(200)

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { challengeOf, codeAt, enrolUser, factorSettings } from './support/factors.ts'
-import { aUser, logIn, startApp, type TestApp, type TestUser } from './support/start-app.ts'
+import { challengeOf, codeAt, enrolUser, factorSettings, post } from './support/factors.ts'
+import { aUser, bearer, logIn, PASSWORD, startApp, type TestApp, type TestUser } from './support/start-app.ts'
 
 const typeOf = (name: string) => `urn:latchkey:problem:${name}`
 
 let app: TestApp
 let user: TestUser
 let secret: string
+let token: string
 let recoveryCodes: string[]
 /** The first step after the one whose code has confirmed the app. */
 let now: number
@@ -18,6 +19,7 @@ beforeEach(async () => {
   const begin = Date.now()
   const enrolled = await enrolUser(app, user, begin)
   secret = enrolled.secret
+  token = enrolled.token
   recoveryCodes = enrolled.recoveryCodes
   now = begin + 30_000
   app.setClock(now)
@@ -79,8 +81,8 @@ it('takes a hundred codes a day from strangers together, and then still the owne
     const response = await answerFrom(addressOf(guess), await challengeOf(app, user), wrong())
     if (response.statusCode === 422) refused++
   }
-  // The enrolment and the first login of the owner came from strangers too.
-  expect(refused).toBe(98)
+  // The enrolment and the first login of the owner came from strangers too, and were right.
+  expect(refused).toBe(100)
   const stranger = await answerFrom('10.8.8.8', await challengeOf(app, user), codeAt(secret, now))
   expect(stranger.statusCode, 'the right code from elsewhere').toBe(429)
   const byRecovery = await answerFrom('10.8.8.8', await challengeOf(app, user), recoveryCodes[0] ?? '')
@@ -88,6 +90,24 @@ it('takes a hundred codes a day from strangers together, and then still the owne
   const owner = await answerFrom(known, await challengeOf(app, user), codeAt(secret, now))
   expect(owner.statusCode, 'the right code from where the owner was before').toBe(200)
 })
+
+it.each(['/login/stepup', '/profile/factors/totp/confirm'])(
+  'lets no token spend by %s what a login of its owner needs',
+  async (url) => {
+    const begun = await post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, token)
+    expect(begun.statusCode).toBe(200)
+    const refusals = []
+    for (let guess = 0; guess < 130; guess++) {
+      const headers = { ...bearer(token), 'x-forwarded-for': addressOf(guess) }
+      const response = await app.server.inject({ method: 'POST', url, payload: { code: wrong() }, headers })
+      refusals.push(response.statusCode)
+    }
+    expect(refusals.filter((status) => status === 422)).toHaveLength(100)
+    expect(refusals.slice(100).every((status) => status === 429)).toBe(true)
+    const owner = await answerFrom('10.8.8.8', await challengeOf(app, user), codeAt(secret, now))
+    expect(owner.statusCode, 'from a new address').toBe(200)
+  },
+)
 
 it('remembers where a login in two steps succeeded: strangers cannot spend the reset requests of that address', async () => {
   const known = '10.7.7.7'

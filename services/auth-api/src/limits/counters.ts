@@ -16,6 +16,8 @@ export interface Counted {
  */
 export interface Counter {
   count(key: string): Promise<Counted>
+  /** Takes back one event that `count` has counted. */
+  giveBack(key: string): Promise<void>
   /** Reads a count without adding to it. */
   read(key: string): Promise<Counted>
 }
@@ -58,6 +60,10 @@ export function createCounterFactory(store: LimitStore | undefined, logger: Limi
         const named = `${name}:${key}`
         boundKey(named)
         return larger(await memory.penalty(named, 1, window), await askRedis(named, 1))
+      },
+      async giveBack(key) {
+        const named = `${name}:${key}`
+        await Promise.all([memory.reward(named, 1, window), askRedis(named, -1)])
       },
       async read(key) {
         const named = `${name}:${key}`

@@ -1,6 +1,6 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { CHALLENGE_SECONDS } from '../second-factor/challenges.ts'
-import { type Counted, tooManyRequests } from './counters.ts'
+import { type Counter, tooManyRequests } from './counters.ts'
 import { createFailureLimiter, type FailureLimiterOptions } from './failure-limiter.ts'
 import type { KnownAddresses } from './known-addresses.ts'
 import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
@@ -9,9 +9,15 @@ export interface FactorLimiterOptions extends Omit<FailureLimiterOptions, 'name'
   knownAddresses: KnownAddresses
 }
 
+/** Names the counters of what a factor is shown for: what one of them spends, no other one needs. */
+const COUNTERS = { login: 'factor', stepUp: 'step-up', enrolment: 'enrolment' } as const
+
+export type FactorPurpose = keyof typeof COUNTERS
+
 /** An attempt to show a second factor. */
 export interface LimitedAttempt {
   userid: string
+  purpose: FactorPurpose
   /** The `jti` of the challenge that it answers. */
   challenge?: string | undefined
   /** Whether a code of six digits is sent, which can be guessed. */
@@ -37,35 +43,58 @@ const MAX_OF_CHALLENGE = 5
 const MAX_CODES_A_DAY = 100
 
 /**
- * Limits refused factors like failed logins, and the guessable codes of an account in a day: of all clients together that
- * have never succeeded, and of each one that has. So an attacker who knows the password does not lock the owner out: the owner
- * can log in from a known address, and from anywhere by a recovery code.
+ * Limits refused factors like failed logins, and the wrong codes that can be guessed of an account in a day: of all clients
+ * together that have never succeeded, and of each one that has. So an attacker who knows the password does not lock the owner
+ * out: the owner can log in from a known address, and from anywhere by a recovery code. An attacker who only has a token
+ * spends nothing that a login needs.
  */
 export function createFactorLimiter({ knownAddresses, ...options }: FactorLimiterOptions): LimitFactors {
   const { accountKey, createCounter } = options
-  const limitFailures = createFailureLimiter({
-    ...options,
-    name: 'factor',
-    countedErrors: ['second_factor_refused', 'passkey_refused'],
+  const createBudget = (name: string) => ({
+    limitFailures: createFailureLimiter({
+      ...options,
+      name,
+      countedErrors: ['second_factor_refused', 'passkey_refused'],
+    }),
+    ofDay: createCounter(`${name}-day`, DAY_SECONDS),
   })
-  const ofDay = createCounter('factor-day', DAY_SECONDS)
+  const budgets = {
+    login: createBudget(COUNTERS.login),
+    stepUp: createBudget(COUNTERS.stepUp),
+    enrolment: createBudget(COUNTERS.enrolment),
+  }
   const ofChallenge = createCounter('challenge', CHALLENGE_SECONDS)
 
-  async function countCode(request: LimitedRequest, userid: string): Promise<Counted> {
+  async function dayKey(request: LimitedRequest, userid: string): Promise<string> {
     const account = accountKey(userid)
     const isKnown = await knownAddresses.has(request, userid)
-    return ofDay.count(isKnown ? pairKey(addressKey(request), account) : account)
+    return isKnown ? pairKey(addressKey(request), account) : account
   }
 
-  return (request, { userid, challenge, isGuessable }, work) =>
-    limitFailures(request, userid, async () => {
-      // Counted before the codes are compared, so that concurrent guesses cannot exceed the maximum.
+  /** Counts a code before it is compared, so that concurrent guesses cannot exceed the maximum, and gives it back unless it was a guess. */
+  async function countCode<Result>(
+    ofDay: Counter,
+    key: string,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const counted = await ofDay.count(key)
+    if (counted.count > MAX_CODES_A_DAY) {
+      await ofDay.giveBack(key)
+      throw tooManyRequests(counted)
+    }
+    const result = await work()
+    await ofDay.giveBack(key)
+    return result
+  }
+
+  return (request, { userid, purpose, challenge, isGuessable }, work) => {
+    const { limitFailures, ofDay } = budgets[purpose]
+    return limitFailures(request, userid, async () => {
       if (challenge !== undefined && (await ofChallenge.count(challenge)).count > MAX_OF_CHALLENGE)
         throw new AppError('challenge_refused', 'Too many codes were tried for this challenge; log in again')
-      const counted = isGuessable ? await countCode(request, userid) : undefined
-      if (counted && counted.count > MAX_CODES_A_DAY) throw tooManyRequests(counted)
-      const result = await work()
+      const result = isGuessable ? await countCode(ofDay, await dayKey(request, userid), work) : await work()
       await knownAddresses.remember(request, userid)
       return result
     })
+  }
 }

@@ -156,7 +156,7 @@ describe('codes of second factors', () => {
       outcomeOf(
         limitFactors(
           from(`198.51.100.${host}`),
-          { userid: 'ada', challenge: undefined, isGuessable: true },
+          { userid: 'ada', purpose: 'login', challenge: undefined, isGuessable: true },
           () => Promise.reject(new AppError('second_factor_refused', 'wrong')),
         ),
       )

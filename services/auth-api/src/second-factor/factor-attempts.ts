@@ -2,7 +2,7 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoginField } from '@latchkey/shared/users/user-repository.ts'
 import { reportRefusal } from '../audit/request-audit.ts'
 import type { Client } from '../client.ts'
-import type { LimitFactors } from '../limits/factor-limiter.ts'
+import type { FactorPurpose, LimitFactors } from '../limits/factor-limiter.ts'
 import type { KnownAddresses } from '../limits/known-addresses.ts'
 import type { NotifyNewClient } from '../notify-new-client.ts'
 import type { CountFactor } from '../service-metrics.ts'
@@ -18,6 +18,7 @@ export interface FactorAttemptsDependencies {
 /** An attempt of a user to show a factor. */
 export interface FactorAttempt {
   userid: string
+  purpose: FactorPurpose
   /** The `jti` of the challenge that it answers. */
   challenge?: string
   kind: Parameters<CountFactor>[0]
@@ -32,16 +33,15 @@ export function createFactorAttempts(dependencies: FactorAttemptsDependencies) {
   /** Runs `work` within the limits; counts and reports its refusal. */
   function run<Result>(
     { request, audit }: Client,
-    { kind, userid, challenge }: FactorAttempt,
+    { kind, ...attempt }: FactorAttempt,
     work: () => Promise<Result>,
   ): Promise<Result> {
     const refusal =
       kind === 'passkey'
         ? ({ code: 'passkey_refused', name: 'passkey.refused' } as const)
         : ({ code: 'second_factor_refused', name: 'second_factor.refused' } as const)
-    const reported = () => reportRefusal(audit, { ...refusal, userid }, work)
-    const attempt = { userid, challenge, isGuessable: kind === 'totp' }
-    return count(kind, limits.limitFactors(request, attempt, reported))
+    const reported = () => reportRefusal(audit, { ...refusal, userid: attempt.userid }, work)
+    return count(kind, limits.limitFactors(request, { ...attempt, isGuessable: kind === 'totp' }, reported))
   }
 
   return {
@@ -50,10 +50,10 @@ export function createFactorAttempts(dependencies: FactorAttemptsDependencies) {
     /** Runs a login by a factor: mails about a new client, and remembers its address for logins by the password. */
     async logIn(
       client: Client,
-      attempt: FactorAttempt,
+      attempt: Omit<FactorAttempt, 'purpose'>,
       answer: () => Promise<{ user: User; issued: IssuedToken }>,
     ): Promise<IssuedToken> {
-      const { user, issued } = await run(client, attempt, answer)
+      const { user, issued } = await run(client, { ...attempt, purpose: 'login' }, answer)
       await notifyNewClient(user, client.audit)
       await limits.knownAddresses.remember(client.request, user[field] ?? user.userid)
       return issued

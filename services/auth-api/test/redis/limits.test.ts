@@ -228,6 +228,17 @@ describe('limits in Redis', () => {
   }
   const HERE = { ip: '192.0.2.1', raw: { socket: { destroyed: false } } }
 
+  it('are given back for all replicas', async () => {
+    const logger = { info: () => undefined, warn: expect.fail }
+    const [one, two] = [await openStore(), await openStore()].map((store) =>
+      createCounterFactory(store, logger)('given', 60),
+    )
+    for (let event = 0; event < 3; event++) await one?.count('key')
+    await one?.giveBack('key')
+    expect(await two?.read('key')).toMatchObject({ count: 2 })
+    expect(await one?.read('key')).toMatchObject({ count: 2 })
+  })
+
   it('count each limit by keys that no other limit has', async () => {
     const store = await openStore()
     const limits = createLimits(
@@ -235,7 +246,7 @@ describe('limits in Redis', () => {
       { secret: new Uint8Array(64), limitStore: store, logger: { info: () => undefined, warn: expect.fail } },
     )
     const fail = (code: ErrorCode) => () => Promise.reject(new AppError(code, 'refused'))
-    const shown = { userid: 'ada', challenge: 'c', isGuessable: true }
+    const shown = { userid: 'ada', purpose: 'login', challenge: 'c', isGuessable: true } as const
     await limits.limitRequest?.(HERE)
     const failures = [
       () => limits.limitLogin(HERE, 'ada', fail('invalid_credentials')),
@@ -243,6 +254,9 @@ describe('limits in Redis', () => {
       () => limits.limitCodes(HERE, 'ada', fail('reset_refused')),
       () => limits.limitFactors(HERE, shown, fail('second_factor_refused')),
       () => limits.limitFactors(HERE, shown, fail('passkey_refused')),
+      ...(['stepUp', 'enrolment'] as const).map(
+        (purpose) => () => limits.limitFactors(HERE, { ...shown, purpose }, fail('second_factor_refused')),
+      ),
     ]
     for (const failure of failures) await expect(failure()).rejects.toThrow('refused')
     const { limitResets, limitSignUps, limitEmailChanges, limitEmailChangesTo } = limits
@@ -259,7 +273,11 @@ describe('limits in Redis', () => {
       ...names.flatMap((name) => ofAccountAndAddress(name)),
       ...ofAccountAndAddress('factor', 2),
       [`latchkey-test:limit:factor-day:${key}`, 2],
-      ['latchkey-test:limit:challenge:c', 2],
+      ...['step-up', 'enrolment'].flatMap((name) => [
+        ...ofAccountAndAddress(name),
+        [`latchkey-test:limit:${name}-day:${key}`, 1],
+      ]),
+      ['latchkey-test:limit:challenge:c', 4],
       ['latchkey-test:limit:requests:192.0.2.1', 1],
     ]
     const counts = async () => {

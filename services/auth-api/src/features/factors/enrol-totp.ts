@@ -65,7 +65,7 @@ export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
 
     /** Confirms the enrolment by a code; returns a token of a login with it. Throws `second_factor_refused`, and what the guard throws. */
     confirm: (code: string, client: LoggedInClient): Promise<Enrolled> =>
-      factorAttempts.run(client, { userid: client.claims.sub, kind: 'totp' }, () =>
+      factorAttempts.run(client, { userid: client.claims.sub, purpose: 'enrolment', kind: 'totp' }, () =>
         secondFactor.add(client, async (transaction, user) => {
           const factors = createFactorRepository(transaction)
           const now = clock()

@@ -49,7 +49,8 @@ export function createStepUp(dependencies: StepUpDependencies) {
       if (!guard.hasFactor(user)) return stepUpByPassword(currentPassword, client)
       throw new AppError('second_factor_refused', 'Send a code of your second factor, or a recovery code')
     }
-    return secondFactor.factorAttempts.run(client, { userid: user.userid, kind: codeKindOf(code) }, () =>
+    const attempt = { userid: user.userid, purpose: 'stepUp', kind: codeKindOf(code) } as const
+    return secondFactor.factorAttempts.run(client, attempt, () =>
       secondFactor.stepUp(client, verifyCode(code, client.audit)),
     )
   }

@@ -95,7 +95,7 @@ export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies)
 
     /** Adds the passkey; returns a token of a login with it. Throws `passkey_refused`, `challenge_refused`, and what the guard throws. */
     confirm: (registration: Registration, client: LoggedInClient): Promise<Enrolled> =>
-      factorAttempts.run(client, { userid: client.claims.sub, kind: 'passkey' }, () =>
+      factorAttempts.run(client, { userid: client.claims.sub, purpose: 'enrolment', kind: 'passkey' }, () =>
         add(registration, client),
       ),
   }

@@ -41,7 +41,8 @@ export function createStepUpByPasskey(dependencies: StepUpByPasskeyDependencies)
         'latchkey-passkey-stepup',
       )
       const verify = verifyPasskey({ credential, isOnlyFactor: false }, audit)
-      const attempt = { userid: claims.sub, challenge: challenge.jti, kind: 'passkey' } as const
+      const { sub: userid } = claims
+      const attempt = { userid, purpose: 'stepUp', challenge: challenge.jti, kind: 'passkey' } as const
       return factorAttempts.run(client, attempt, () =>
         secondFactor.stepUp(client, async (transaction, user) => {
           await challenges.use(transaction, user, challenge)

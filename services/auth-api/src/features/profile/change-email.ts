@@ -39,19 +39,20 @@ export function createChangeEmail(dependencies: ChangeEmailDependencies) {
   async function changeEmail(
     transaction: Transaction,
     locked: User,
-    { email, proof: { change, begunUnder } }: { email: string; proof: Proof },
+    { email, proof: { user: before, begunUnder } }: { email: string; proof: Proof },
     caller: Caller,
   ): Promise<void> {
     const { claims, audit } = caller
     const user = await guard.allow(transaction, locked, { begunUnder, claims, refuse: guardChanged })
+    // Another mailbox counts as a mail, which was not counted where the e-mail has changed since.
+    if (isSameMailbox(before, email) && !isSameMailbox(user, email)) throw guardChanged()
     if (!needsCode(user, email)) return applyEmailChange(transaction, user, email, caller)
-    if (change !== 'confirmNewEmail') throw guardChanged()
     await requestEmailChange(transaction, user, { email, begunUnder }, audit)
   }
 
   /**
-   * Runs `update`, which changes the e-mail. An e-mail that needs a code requires the current password, and counts as a mail;
-   * where none does, guesses of taken e-mails are limited. Throws `wrong_password` and `rate_limited`.
+   * Runs `update`, which changes the e-mail. Another mailbox counts as a mail. One that needs a code requires the current
+   * password; where none does, guesses of taken e-mails are limited. Throws `wrong_password` and `rate_limited`.
    */
   async function guardEmailChange<Result>(
     client: LoggedInClient,
@@ -65,11 +66,11 @@ export function createChangeEmail(dependencies: ChangeEmailDependencies) {
       throw wrongPassword('Send the current password as currentPassword to change the e-mail')
     }
     const proof = await guard.begin(changeOf, client, currentPassword)
-    if (!requiresConfirmation) return limits.limitTakenEmails(request, claims.sub, () => update(proof))
-    if (proof.change === 'setEmail') return update(proof)
-    // A mail counts for the user who causes it, and for the address that receives it.
+    if (isSameMailbox(proof.user, email)) return update(proof)
+    // A mail counts for the user who causes it, and for the address that receives it, now or when the e-mail changes again.
     await limits.limitEmailChanges(request, claims.sub)
     await limits.limitEmailChangesTo(request, email)
+    if (!requiresConfirmation) return limits.limitTakenEmails(request, claims.sub, () => update(proof))
     // Whether the e-mail is taken shows neither in the answer nor in its time.
     return roundUpDuration(() => update(proof))
   }
