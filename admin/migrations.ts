@@ -8,6 +8,7 @@ import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { findQueueFaults, prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
+import { printableLines } from '@latchkey/text/printable.ts'
 import { type AccountCount, countAccounts } from './accounts/count-accounts.ts'
 import { formatTable } from './console/format-table.ts'
 import { ArgumentError, parseWholeNumber } from './fault.ts'
@@ -62,7 +63,9 @@ export class Migrations {
       return [...(await migrator.inspect()), ...(queueUrl ? await findQueueFaults(queueUrl) : [])]
     })
     if (differences.length === 0) return
-    console.log(`\nThe database cannot be used as it is:\n\n${describeDifferences(differences)}`)
+    console.log(
+      `\nThe database cannot be used as it is:\n\n${printableLines(describeDifferences(differences))}`,
+    )
     throw new Error(`Migrations refuse to run on this database. Number of differences: ${differences.length}`)
   }
 }
@@ -71,7 +74,7 @@ const printWait = (text: string): void => console.error(`The migration ${text}`)
 
 async function warn(migrator: Migrator): Promise<void> {
   const warning = await migrator.findWarning()
-  if (warning !== undefined) console.error(`Warning: ${warning}`)
+  if (warning !== undefined) console.error(`Warning: ${printableLines(warning)}`)
 }
 
 const printMigrations = (migrations: readonly MigrationStatus[]): void =>
@@ -96,12 +99,11 @@ async function printPlan(migrator: Migrator, adopt: boolean): Promise<void> {
   const differences = await migrator.inspect()
   requireNoDifferences(differences, adopt)
   const pending = (await migrator.status()).filter(({ appliedAt }) => !appliedAt)
-  console.log(
-    describePlan(
-      differences,
-      pending.map(({ name }) => name),
-    ) || 'Nothing to do.',
+  const plan = describePlan(
+    differences,
+    pending.map(({ name }) => name),
   )
+  console.log(printableLines(plan) || 'Nothing to do.')
 }
 
 const print = (lines: readonly string[]): void =>

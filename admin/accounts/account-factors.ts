@@ -5,7 +5,6 @@ import { FACTORS_PROPERTY, factorKindsOf } from '@latchkey/shared/factors/user-f
 import type { TextSealer } from '@latchkey/shared/secrets/sealed-text.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
-import { printable } from '@latchkey/text/printable.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { formatTable } from '../console/format-table.ts'
 import { requireNoFaults } from '../fault.ts'
@@ -27,7 +26,7 @@ export async function removeAccountFactors(
     const { userid } = user
     const factors = createFactorRepository(transaction)
     if (factorKindsOf(user).length === 0 && (await factors.find(userid)).length === 0)
-      throw new Error(`${printable(user.username)} has no second factor`)
+      throw new Error(`${user.username} has no second factor`)
     await factors.deleteAll(userid)
     await users.setProperty(userid, FACTORS_PROPERTY, null)
     await revokeUserTokens(users, user, clock())

@@ -1,7 +1,6 @@
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
-import { printable } from '@latchkey/text/printable.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { requireNoFaults } from '../fault.ts'
 import { findPropertyFaults, findRoleFaults, findUnknownRoleFault } from './account-fields.ts'
@@ -66,7 +65,7 @@ export function setAccountProperty(
 /** Marks the user as deleted. Its tokens and codes stay ended: a restored user has to log in again. */
 export function deleteAccount({ db, clock }: AdminContext, login: string): Promise<User> {
   return withLockedAccount(db, login, async (users, user, transaction) => {
-    if (user.deletedAt) throw new Error(`${printable(user.username)} is deleted already`)
+    if (user.deletedAt) throw new Error(`${user.username} is deleted already`)
     await users.softDelete(user.userid)
     await revokeUserTokens(users, user, clock())
     await endCodes(transaction, user.userid, new Date(clock()))
@@ -76,7 +75,7 @@ export function deleteAccount({ db, clock }: AdminContext, login: string): Promi
 
 export function restoreAccount({ db, clock }: AdminContext, login: string): Promise<User> {
   return withLockedAccount(db, login, async (users, user, transaction) => {
-    if (!user.deletedAt) throw new Error(`${printable(user.username)} is not deleted`)
+    if (!user.deletedAt) throw new Error(`${user.username} is not deleted`)
     await users.restore(user.userid)
     await endCodes(transaction, user.userid, new Date(clock()))
     await recordEvent(transaction, 'account.restored', user.userid, clock())

@@ -14,6 +14,7 @@ import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import { VALID_FROM_PROPERTY, validFromOf } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { printableLines } from '@latchkey/text/printable.ts'
 import { UnrecoverableError } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { olderSchema } from '../../services/test/support/older-schemas.ts'
@@ -100,7 +101,8 @@ async function call(
     await method()
     return { code: 0, ...printed }
   } catch (error) {
-    return { code: 1, ...printed, stderr: `${printed.stderr}${errorMessage(error)}\n` }
+    // As `scriptify run` reports it.
+    return { code: 1, ...printed, stderr: `${printed.stderr}${printableLines(errorMessage(error))}\n` }
   } finally {
     vi.restoreAllMocks()
     vi.unstubAllEnvs()
@@ -285,7 +287,7 @@ describe('a user', () => {
       await call(() => admin.show(userid)),
     ]
     for (const { stdout, stderr } of outcomes) {
-      expect(stdout + stderr).toContain('a\\x1b[2J\\u{202e}b')
+      expect(stdout + stderr).toContain('a\\x1b[2J\\u202eb')
       for (const raw of ['\u001b', '\u202e']) expect(stdout + stderr).not.toContain(raw)
     }
   })

@@ -1,4 +1,5 @@
 import { closestName } from '@latchkey/text/closest-name.ts'
+import { printable } from '@latchkey/text/printable.ts'
 import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import type { CliContext } from '../io/cli-context.ts'
@@ -28,7 +29,7 @@ export async function createCli({ command, systems, context = process }: CliOpti
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
       writeErr: (text) => context.stderr.write(text),
-      outputError: (message, write) => write(oneLine(message)),
+      outputError: (message, write) => write(printable(oneLine(message))),
     })
     .showHelpAfterError('(see --help)')
     .addHelpText('after', EXAMPLES)

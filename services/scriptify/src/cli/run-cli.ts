@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { inspect } from 'node:util'
+import { printableLines } from '@latchkey/text/printable.ts'
 import { type Command, CommanderError } from 'commander'
 import type { CliContext } from '../io/cli-context.ts'
 import { CliError, EXIT, errorCode, errorMessage } from '../io/cli-error.ts'
@@ -40,7 +41,7 @@ function report(error: unknown, { env, stderr }: CliContext): number {
   if (errorCode(error) === 'EPIPE') return EXIT.outputClosed
   const isDebug = Boolean(env[SETTINGS.debug.name])
   const message = isDebug ? inspect(error) : errorMessage(error).replaceAll(/\s*\n\s*/g, ' ')
-  stderr.write(`${message}\n`)
+  stderr.write(`${printableLines(message)}\n`)
   return error instanceof CliError ? error.exitCode : EXIT.failed
 }
 

@@ -11,12 +11,8 @@ export function formatJson(text: string): string {
     const value: unknown = JSON.parse(text, (_key, value: unknown, context?: { source?: string }) =>
       typeof value === 'number' && context?.source !== undefined ? JSON.rawJSON(context.source) : value,
     )
-    return escapeControls(JSON.stringify(value, null, 2))
+    return JSON.stringify(value, null, 2)
   } catch {
     return text.trimEnd()
   }
 }
-
-/** JSON does not escape these control characters; a terminal interprets some of them. */
-const escapeControls = (json: string): string =>
-  json.replace(/[\x7f-\x9f]/g, (character) => `\\u00${character.charCodeAt(0).toString(16)}`)

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { printable } from '@latchkey/text/printable.ts'
+import { StringDecoder } from 'node:string_decoder'
+import { printable, printableLines } from '@latchkey/text/printable.ts'
 import type { Output } from '../io/cli-context.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import { decodeBody } from './decode-body.ts'
@@ -30,7 +31,7 @@ interface BodyOptions {
   keepsCoding: boolean
 }
 
-/** Writes the body byte for byte, or indents JSON on a terminal. Rejects with the response's error. */
+/** Writes the body byte for byte; on a terminal as that may show it, JSON indented. Rejects with the response's error. */
 export async function printBody(
   response: IncomingMessage,
   output: Output,
@@ -39,6 +40,8 @@ export async function printBody(
   // Each write reports its own error.
   output.on('error', () => undefined)
   const isTerminal = output.isTTY ?? false
+  const decoder = new StringDecoder()
+  const send = (bytes: Buffer) => write(output, isTerminal ? printableLines(decoder.write(bytes)) : bytes)
   const collected: Buffer[] | undefined = isTerminal && isJson(response) ? [] : undefined
   let length = 0
   let endsWithNewline = true
@@ -49,13 +52,13 @@ export async function printBody(
     length += part.length
     if (part.length > 0) endsWithNewline = part.at(-1) === 0x0a
     if (collected) collected.push(part)
-    else if (!(await write(output, part))) return 'closed'
+    else if (!(await send(part))) return 'closed'
     if (part.length < chunk.length) {
-      if (collected) await write(output, Buffer.concat(collected))
+      if (collected) await send(Buffer.concat(collected))
       return 'cut'
     }
   }
-  if (collected) await write(output, `${formatJson(Buffer.concat(collected).toString())}\n`)
+  if (collected) await write(output, `${printableLines(formatJson(Buffer.concat(collected).toString()))}\n`)
   else if (isTerminal && !endsWithNewline) await write(output, '\n')
   return 'complete'
 }

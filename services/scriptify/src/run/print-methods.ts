@@ -3,6 +3,7 @@ import type { RuntimeName } from '../classes/choose-runtime.ts'
 import { listProjectClasses } from '../classes/list-classes.ts'
 import type { CliContext } from '../io/cli-context.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
+import { printLines } from '../io/print-lines.ts'
 import { readMethods } from './read-methods.ts'
 import { runMethod } from './run-method.ts'
 
@@ -20,11 +21,14 @@ export async function printClasses(
   }
   if (json) return printJson(classes, stdout)
   const width = Math.max(...classes.map(({ name }) => name.length))
-  for (const { name, summary } of classes) stdout.write(`${`${name.padEnd(width)}  ${summary}`.trimEnd()}\n`)
+  await printLines(
+    stdout,
+    classes.map(({ name, summary }) => `${name.padEnd(width)}  ${summary}`.trimEnd()),
+  )
 }
 
-const printJson = (value: unknown, stdout: CliContext['stdout']): void =>
-  void stdout.write(`${JSON.stringify(value, undefined, 2)}\n`)
+const printJson = (value: unknown, stdout: CliContext['stdout']): Promise<void> =>
+  printLines(stdout, [JSON.stringify(value, undefined, 2)])
 
 /** Prints the methods of a class as JSON, or replaces this process by the one that prints them. */
 export async function printMethods(
@@ -42,7 +46,7 @@ export async function printMethods(
     )
   }
   if (json) {
-    printJson(await readMethods(className, { ...options, env: context.env }), context.stdout)
+    await printJson(await readMethods(className, { ...options, env: context.env }), context.stdout)
     return EXIT.ok
   }
   return runMethod(

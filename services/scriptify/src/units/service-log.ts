@@ -1,8 +1,13 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Writable } from 'node:stream'
+import { printableLines } from '@latchkey/text/printable.ts'
+import type { CliContext } from '../io/cli-context.ts'
 import { CliError, EXIT, errorCode } from '../io/cli-error.ts'
-import { replaceProcess } from '../io/replace-process.ts'
+import { type CommandWords, replaceProcess } from '../io/replace-process.ts'
 import type { InitSystem } from './init-system.ts'
 import { SYSTEM_PATH } from './paths.ts'
 import { runCommand } from './run-command.ts'
@@ -11,7 +16,6 @@ interface LogOptions {
   lines: number
   /** Whether new lines are shown too, until Ctrl-C. */
   follow: boolean
-  env: NodeJS.ProcessEnv
 }
 
 /** The time in front of a line, and in the journal the process. */
@@ -20,12 +24,31 @@ const PREFIX = /^\d{4}-\d\d-\d\dT\S+ (?:\S+\[\d+\]: )?/
 const TAIL_BYTES = 4096
 
 /**
- * Replaces this process by the system's own tool, which prints the end of a service's log. Throws 3 without a log or a tool, 4 without
+ * Prints the end of a service's log by the system's own tool; resolves with its exit code. That replaces this process unless
+ * standard output is a terminal, which gets no byte that it would act on. Throws 3 without a log or a tool, 4 without
  * permission.
  */
-export async function printLog(name: string, system: InitSystem, options: LogOptions): Promise<never> {
+export async function printLog(
+  name: string,
+  system: InitSystem,
+  { env, stdout, ...options }: LogOptions & Pick<CliContext, 'env' | 'stdout'>,
+): Promise<number> {
   const [file, ...args] = await logCommand(name, system, options)
-  return replaceProcess([findProgram(file), ...args], { ...options.env, PATH: SYSTEM_PATH })
+  const command = [findProgram(file), ...args] as const
+  const environment = { ...env, PATH: SYSTEM_PATH }
+  return stdout.isTTY ? showOutput(command, environment, stdout) : replaceProcess(command, environment)
+}
+
+async function showOutput(
+  [file, ...args]: CommandWords,
+  env: NodeJS.ProcessEnv,
+  stdout: Writable,
+): Promise<number> {
+  const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(child, 'close')
+  for await (const text of child.stdout.setEncoding('utf8')) stdout.write(printableLines(text))
+  const [code] = await ended
+  return code ?? EXIT.failed
 }
 
 /** The absolute path of one of the system's programs. */

@@ -26,7 +26,7 @@ describe('the table of status', () => {
     ]
     expect(formatStatus(services, Number.POSITIVE_INFINITY)).toEqual([
       'NAME      TEMPLATE  STATE      BOOT  UPTIME  RESTARTS  MEMORY    LAST RUN           RESULT     NEXT RUN           LAST LOG LINE',
-      'importer  systemd   active     yes   7s      0         18.2 MiB  -                  -          -                  a [2Jb c',
+      'importer  systemd   active     yes   7s      0         18.2 MiB  -                  -          -                  a\\x1b[2Jb\\x09c',
       'x         systemd   scheduled  -     -       -         -         2026-11-24 03:00Z  exit-code  2026-11-25 03:00Z  -',
     ])
   })

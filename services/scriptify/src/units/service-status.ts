@@ -1,3 +1,4 @@
+import { printable } from '@latchkey/text/printable.ts'
 import { errorCode } from '../io/cli-error.ts'
 import type { InitSystem, ServiceState } from './init-system.ts'
 import { type ListedService, listServices } from './list-services.ts'
@@ -55,8 +56,7 @@ const cellsOf = (service: ServiceStatus): string[] => [
   formatTime(service.lastRun),
   service.lastResult ?? '-',
   formatTime(service.nextRun),
-  // A log may contain anything; a control character would reach the terminal.
-  (service.lastLogLine ?? '-').replaceAll(/\p{Cc}/gu, ' '),
+  printable(service.lastLogLine ?? '-'),
 ]
 
 function describeBoot(startsAtBoot: ServiceStatus['startsAtBoot']): string {

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import type { CliContext } from '../../io/cli-context.ts'
+import { printLines } from '../../io/print-lines.ts'
 import { findKeptSettings } from '../../scriptify-settings.ts'
 import { type InitSystem, namesOf } from '../../units/init-system.ts'
 import type { ServiceOptions } from '../../units/install/kept-options.ts'
@@ -25,7 +26,7 @@ export function createInstallCommand(systems: readonly InitSystem[], { env, stdo
     .argument('<name>', 'letters, digits, - and _')
     .addHelpText('after', examplesOf(systems))
     .action(async (name: string, flags: Flags) => {
-      for await (const line of install(name, flags, { systems, env })) stdout.write(`${line}\n`)
+      await printLines(stdout, install(name, flags, { systems, env }))
     })
   const options = [...methodOptions(systems), ...serviceOptions(systems), ...placeOptions()]
   for (const option of options) command.addOption(option)

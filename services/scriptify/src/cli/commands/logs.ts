@@ -15,7 +15,7 @@ interface Flags {
 }
 
 /** `scriptify logs`: what an installed service has written, by the system's own tools. */
-export function createLogsCommand(systems: readonly InitSystem[], { env }: CliContext): Command {
+export function createLogsCommand(systems: readonly InitSystem[], context: CliContext): Command {
   return new Command('logs')
     .description('show what an installed service has written')
     .argument('<service>', 'as it was installed')
@@ -27,6 +27,8 @@ export function createLogsCommand(systems: readonly InitSystem[], { env }: CliCo
     .action(async (name: string, { lines, follow = false }: Flags) => {
       const { findServiceSystem } = await import('../../units/control-service.ts')
       const { printLog } = await import('../../units/service-log.ts')
-      await printLog(name, await findServiceSystem(name, systems), { lines, follow, env })
+      const { env, stdout } = context
+      const system = await findServiceSystem(name, systems)
+      context.exitCode = await printLog(name, system, { lines, follow, env, stdout })
     })
 }

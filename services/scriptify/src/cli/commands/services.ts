@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander'
 import type { CliContext } from '../../io/cli-context.ts'
+import { printLines } from '../../io/print-lines.ts'
 import type { InitSystem } from '../../units/init-system.ts'
 import type { ListedService } from '../../units/list-services.ts'
 
@@ -26,7 +27,7 @@ export function createServicesCommand(systems: readonly InitSystem[], { stdout }
     .option('--root <dir>', 'look below this folder, where another host’s files are mounted', '/')
     .addHelpText('after', EXAMPLES)
     .action(async (flags: Flags) => {
-      for (const line of await list(flags, systems)) stdout.write(`${line}\n`)
+      await printLines(stdout, await list(flags, systems))
     })
 }
 

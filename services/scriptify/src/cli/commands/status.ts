@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { CliContext } from '../../io/cli-context.ts'
+import { printLines } from '../../io/print-lines.ts'
 import type { InitSystem } from '../../units/init-system.ts'
 import type { ServiceStatus } from '../../units/service-status.ts'
 
@@ -25,9 +26,9 @@ export function createStatusCommand(systems: readonly InitSystem[], { stdout, st
       const lines = json
         ? [JSON.stringify(services, undefined, 2)]
         : formatStatus(services, stdout.columns ?? Number.POSITIVE_INFINITY)
-      for (const line of lines) stdout.write(`${line}\n`)
+      await printLines(stdout, lines)
       for (const { name: service } of services)
-        await requireReadableEnvironment(service).catch((error: Error) => stderr.write(`${error.message}\n`))
+        await requireReadableEnvironment(service).catch((error: Error) => printLines(stderr, [error.message]))
     })
 }
 

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { CliContext } from '../../io/cli-context.ts'
+import { printLines } from '../../io/print-lines.ts'
 import type { InitSystem } from '../../units/init-system.ts'
 
 const EXAMPLES = `
@@ -19,6 +20,6 @@ export function createUninstallCommand(systems: readonly InitSystem[], { stdout 
       const { resolveRoot } = await import('../../units/folders.ts')
       const { uninstallService } = await import('../../units/uninstall-service.ts')
       const lines = await uninstallService({ name, dryRun, root: await resolveRoot(root), systems })
-      for (const line of lines) stdout.write(`${line}\n`)
+      await printLines(stdout, lines)
     })
 }

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import type { CliContext } from '../../io/cli-context.ts'
+import { printLines } from '../../io/print-lines.ts'
 import type { InitSystem } from '../../units/init-system.ts'
 
 const EXAMPLES = `
@@ -27,7 +28,7 @@ export const createUpgradeCommand = (systems: readonly InitSystem[], { env, stdo
     .option('--root <dir>', 'upgrade below this folder, where another host’s files are mounted', '/')
     .addHelpText('after', EXAMPLES)
     .action(async (name: string, flags: Flags) => {
-      for await (const line of upgrade(name, flags, { systems, env })) stdout.write(`${line}\n`)
+      await printLines(stdout, upgrade(name, flags, { systems, env }))
     })
 
 async function* upgrade(

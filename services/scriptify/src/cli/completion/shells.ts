@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { printable } from '@latchkey/text/printable.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
@@ -19,7 +20,9 @@ export function formatReply(
   { line, breaks }: { line: string; breaks: string },
 ): string {
   if (candidates === undefined) return ':files\n'
-  const lines = candidates.map(({ value, description }) =>
+  // A shell shows candidates as they are, and an escaped one would name something else.
+  const shown = candidates.filter(({ value }) => value === printable(value))
+  const lines = shown.map(({ value, description }) =>
     shell === 'bash' ? replaceWord(value, { line, breaks }) : `${value}\t${firstLine(description)}`,
   )
   return lines.map((text) => `${text}\n`).join('')
@@ -38,7 +41,7 @@ function replaceWord(value: string, { line, breaks }: { line: string; breaks: st
   return quoted.slice(start)
 }
 
-const firstLine = (text: string): string => (text.split('\n')[0] ?? '').replaceAll('\t', ' ')
+const firstLine = (text: string): string => printable((text.split('\n')[0] ?? '').replaceAll('\t', ' '))
 
 /** A word of a command line: as typed, and as the shell would pass it on. */
 export interface ShellWord {

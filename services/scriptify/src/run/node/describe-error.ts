@@ -1,6 +1,7 @@
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
+import { printableLines } from '@latchkey/text/printable.ts'
 import { errorMessage } from '../../io/cli-error.ts'
 
 /** Errors of the language itself, which hint at a bug; the message of any other error is written for a reader. */
@@ -8,6 +9,9 @@ const LANGUAGE_ERRORS = [TypeError, ReferenceError, RangeError, SyntaxError, Eva
 /** The file and line of a text that cannot be parsed; the frames below it are Node's own. */
 const PARSED_FILE = /^((?:file:\/\/)?\/.*):(\d+)\n/
 const FRAME = /^ +at (?:async )?(?:.*? \()?((?:file:\/\/)?\/.*?):(\d+):\d+\)?$/m
+
+/** Writes why the task failed to stderr: the text may be that of the project, or of whom it asked. */
+export const printError = (text: string): void => console.error(printableLines(text))
 
 /** The message in one line, for an error of the language with its name and place; everything with `debug`. */
 export function describeError(error: unknown, debug: boolean): string {

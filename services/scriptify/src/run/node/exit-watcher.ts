@@ -1,5 +1,5 @@
 import { EXIT } from '../../io/cli-error.ts'
-import { describeError } from './describe-error.ts'
+import { describeError, printError } from './describe-error.ts'
 
 export interface ExitWatcher {
   /** Makes each later process.exit() of the project a failure of `step`. */
@@ -14,12 +14,12 @@ export function watchExit(debug: boolean): ExitWatcher {
   let awaited: string | undefined
   const fail = (message: string): never => {
     step = undefined
-    console.error(message)
+    printError(message)
     process.exit(EXIT.failed)
   }
   process.on('exit', () => {
     if (step === undefined) return
-    console.error(`${step} ended the process before the method was called`)
+    printError(`${step} ended the process before the method was called`)
     process.exitCode = EXIT.failed
   })
   // Emitted only when nothing is left that could settle a promise.

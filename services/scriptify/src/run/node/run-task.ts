@@ -1,11 +1,12 @@
 import { pathToFileURL } from 'node:url'
+import { printableLines } from '@latchkey/text/printable.ts'
 import { importModule, useProjectSyntax } from '../../classes/node/project-syntax.ts'
 import { CliError, EXIT, errorMessage } from '../../io/cli-error.ts'
 import { requireEnterableFolder, requireReadableFile } from '../../io/require-path.ts'
 import { exitOnFailedOutput } from '../../io/standard-streams.ts'
 import type { CallerOptions } from '../method-call.ts'
 import { callRepeatedly } from './daemon.ts'
-import { describeError } from './describe-error.ts'
+import { describeError, printError } from './describe-error.ts'
 import { type ExitWatcher, watchExit } from './exit-watcher.ts'
 import { asClass, displayName, findTarget, namesClass, requireCallable, type Target } from './target.ts'
 
@@ -17,7 +18,7 @@ export async function runTask(options: CallerOptions, debug: boolean): Promise<v
     exits.permitExit()
   } catch (error) {
     exits.permitExit()
-    console.error(error instanceof CliError ? error.message : describeError(error, debug))
+    printError(error instanceof CliError ? error.message : describeError(error, debug))
     // Exits although connections may still be open: a supervisor waits to start it again.
     process.exit(error instanceof CliError ? error.exitCode : EXIT.failed)
   }
@@ -70,12 +71,12 @@ async function load(
 
 async function printDocs(target: Target, { text }: CallerOptions): Promise<void> {
   const { readSignature, formatDocs } = await import('../../classes/node/signature.ts')
-  process.stdout.write(formatDocs(text, readSignature(target)))
+  process.stdout.write(printableLines(formatDocs(text, readSignature(target))))
 }
 
 async function printClassMethods(exports: Record<string, unknown>, options: CallerOptions): Promise<void> {
   const { listMethods } = await import('./list-methods.ts')
-  process.stdout.write(await listMethods(exports, options))
+  process.stdout.write(printableLines(await listMethods(exports, options)))
 }
 
 /** The values of the arguments, by the types of the parameters; throws a CliError (2) for one that does not fit. */
@@ -109,7 +110,7 @@ async function callTarget(
   args: unknown[],
   options: CallerOptions & { debug: boolean },
 ): Promise<void> {
-  const reportFailure = (error: unknown) => console.error(describeError(error, options.debug))
+  const reportFailure = (error: unknown) => printError(describeError(error, options.debug))
   const callable = target.bind()
   const callOnce = async () => {
     const result = await callable(...args)

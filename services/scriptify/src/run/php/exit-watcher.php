@@ -33,7 +33,7 @@ final class ExitWatcher
     {
         self::$step = null;
         if ($line !== null) {
-            fwrite(STDERR, $line . "\n");
+            fwrite(STDERR, ErrorText::printable($line) . "\n");
         }
         exit($code);
     }
@@ -49,7 +49,7 @@ final class ExitWatcher
             return;
         }
         if (!$isFatal) {
-            fwrite(STDERR, self::$step . " ended the process before the method was called\n");
+            fwrite(STDERR, ErrorText::printable(self::$step) . " ended the process before the method was called\n");
         }
         // After a fatal error php has printed the message, and only its exit code 255 is replaced. Registered last,
         // because an exit() here would skip the project's own shutdown functions.

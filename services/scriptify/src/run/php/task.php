@@ -54,12 +54,12 @@ final class Task
     {
         $options = self::$options;
         if ($options->task === 'methods') {
-            echo Docs::ofMethods(Target::methodsOf($options->class), $options->text);
+            echo ErrorText::printable(Docs::ofMethods(Target::methodsOf($options->class), $options->text));
             return;
         }
         $target = Target::find($options->class, $options->method);
         if ($options->task === 'docs') {
-            echo Docs::of($target->method, $options->text);
+            echo ErrorText::printable(Docs::of($target->method, $options->text));
             return;
         }
         $target->requireCallable(count($options->arguments), $options->isLoose);
@@ -128,7 +128,7 @@ final class Task
             if (!self::$options->keepsGoing) {
                 throw $error;
             }
-            fwrite(STDERR, ErrorText::describe($error) . "\n");
+            fwrite(STDERR, ErrorText::printable(ErrorText::describe($error)) . "\n");
         }
     }
 

@@ -77,9 +77,16 @@ final class Renderer
             return $length === 16 ? 'uuid ' . self::uuid($value) : self::binary($value, $length);
         }
         $named = ['\\' => '\\\\', '"' => '\\"', '$' => '\\$', "\n" => '\\n', "\r" => '\\r', "\t" => '\\t', "\e" => '\\e'];
-        $control = static fn (array $c): string => sprintf('\\x%02X', ord($c[0]));
-        $text = preg_replace_callback('/[\x00-\x1f\x7f]/', $control, strtr($match[0], $named));
+        $text = self::escape(strtr($match[0], $named));
         return "\"{$text}\"" . (strlen($match[0]) < $length ? "… ({$length} bytes)" : '');
+    }
+
+    /** Control characters, invisible ones and those that change the order of others, by their bytes. */
+    public static function escape(string $text): string
+    {
+        $bytes = static fn (array $found): string => '\\x' . implode('\\x', str_split(strtoupper(bin2hex($found[0])), 2));
+        return preg_replace_callback('/(?![\x{200c}\x{200d}])[\p{Cc}\p{Cf}\x{2028}\x{2029}]/u', $bytes, $text)
+            ?? (string) preg_replace_callback('/[^ -~]/', $bytes, $text);
     }
 
     public static function uuid(string $bytes): string

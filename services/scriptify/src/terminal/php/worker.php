@@ -358,7 +358,7 @@ final class Worker
         if ((error_reporting() & $level) === 0) {
             return true;
         }
-        fwrite(STDERR, Failure::levelName($level) . ": {$message} in " . Failure::place($file, $line) . "\n");
+        fwrite(STDERR, Failure::levelName($level) . ": " . Renderer::escape($message) . ' in ' . Failure::place($file, $line) . "\n");
         return $level !== E_USER_ERROR;
     }
 

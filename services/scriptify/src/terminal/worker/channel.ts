@@ -1,5 +1,6 @@
 import { createInterface } from 'node:readline'
 import type { Duplex } from 'node:stream'
+import { printable, printableLines } from '@latchkey/text/printable.ts'
 import {
   type Answer,
   type AnswerOf,
@@ -105,9 +106,28 @@ function onMessage(socket: Duplex, listener: (message: WorkerMessage) => void): 
     })
 }
 
+/** The colours and weights of values, which the worker adds. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they begin with ESC
+const COLOUR = /(\x1b\[(?:1|4|22|24|3\d|9\d)m)/
+/** The fields of a message that the terminal shows. */
+const SHOWN = ['shown', 'error', 'text', 'notes', 'reason']
+
+/** A candidate that cannot be shown as it is, such as the name of a file, is none. */
+function makeTextPrintable(key: string, value: unknown): unknown {
+  if (key === 'candidates' && Array.isArray(value))
+    return value.filter((each) => each === printable(`${each}`))
+  if (!SHOWN.includes(key)) return value
+  if (Array.isArray(value)) return value.map((each) => makeTextPrintable(key, each))
+  if (typeof value !== 'string') return value
+  return value
+    .split(COLOUR)
+    .map((part, index) => (index % 2 === 0 ? printableLines(part) : part))
+    .join('')
+}
+
 function parseJson(line: string): unknown {
   try {
-    return JSON.parse(line)
+    return JSON.parse(line, makeTextPrintable)
   } catch {
     return undefined
   }
