@@ -78,6 +78,9 @@ export const AUDIT_EVENTS = {
       'A mail told the user of many refused logins; for an unknown name with a random user id and no mail.',
     isOpen: true,
   },
+  'failed_factors.noticed': {
+    description: 'A mail told the user of several second factors that were refused after the right password.',
+  },
   'limit.reached': {
     description:
       'A request was refused with 429; `reason` is its method and route, or `unmatched`. The user is that of a valid token.',

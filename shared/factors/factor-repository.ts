@@ -55,6 +55,12 @@ const FIND: Statement = {
   text: `select id, kind, name, data, created_at, confirmed_at, last_used_at, last_counter, begun_under
     from user_factor where userid = $1 order by created_at, id`,
 }
+/** Reads a bounded number of rows: there is no index for a count of all. */
+const COUNT_USERS: Statement = {
+  name: 'factor-count-users',
+  text: `select count(distinct userid) as users from
+    (select userid from user_factor where confirmed_at is not null limit 1000) as found`,
+}
 const CONFIRM: Statement = {
   name: 'factor-confirm',
   text: `update user_factor set confirmed_at = $3, last_used_at = $3, last_counter = $2
@@ -138,6 +144,12 @@ export function createFactorRepository(db: Queryable) {
     delete: (id: string, userid: string) => changesOne(DELETE, id, db.toUuidValue(userid)),
 
     /** Deletes every factor and recovery code of the user. */
+    /** Counts the users with a factor among the first thousand factors. */
+    async countUsers(): Promise<number> {
+      const [row] = await db.query<{ users: number | string }>(COUNT_USERS, [])
+      return Number(row?.users ?? 0)
+    },
+
     async deleteAll(userid: string): Promise<void> {
       await db.execute(DELETE_ALL, [db.toUuidValue(userid)])
       await db.execute(DELETE_CODES, [db.toUuidValue(userid)])

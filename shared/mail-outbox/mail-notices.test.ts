@@ -58,6 +58,8 @@ describe('a notice', () => {
     { notice: { template: 'email-changed' }, variables: EVENT },
     { notice: { template: 'roles-changed', role: 'editor' }, variables: { ...EVENT, role: 'editor' } },
     { notice: { template: 'failed-logins', count: 12 }, variables: { ...EVENT, count: '12' } },
+    { notice: { template: 'failed-factors', count: 5 }, variables: { ...EVENT, count: '5' } },
+    { notice: { template: 'recovery-codes-renewed' }, variables: EVENT },
   ])('says to whom, when and from where: $notice.template', async ({ notice, variables }) => {
     expect(await mailsOf(notice, '192.0.2.1')).toEqual([
       {

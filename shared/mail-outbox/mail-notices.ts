@@ -8,12 +8,19 @@ import type { Mails } from './accept-mail.ts'
 
 /** What a user is told about their account. */
 export type Notice =
-  | { template: 'password-changed' | 'email-changed' | 'account-deleted' | 'new-client' }
+  | {
+      template:
+        | 'password-changed'
+        | 'email-changed'
+        | 'account-deleted'
+        | 'new-client'
+        | 'recovery-codes-renewed'
+    }
   | { template: 'factor-added'; kind: FactorKind; hadOthers: boolean }
   | { template: 'factor-removed'; isLast: boolean }
   | { template: 'recovery-code-used'; left: number }
   | { template: 'roles-changed'; role: string }
-  | { template: 'failed-logins'; count: number }
+  | { template: 'failed-logins' | 'failed-factors'; count: number }
 
 /** The address that caused it; undefined for what an admin does. */
 export type NoticeOrigin = string | undefined
@@ -49,6 +56,7 @@ function toMail(user: User, notice: Notice, { origin, now }: { origin: NoticeOri
     case 'roles-changed':
       return { template: notice.template, variables: { ...shared, role: notice.role } } as const
     case 'failed-logins':
+    case 'failed-factors':
       return { template: notice.template, variables: { ...shared, count: notice.count } } as const
     case 'factor-added': {
       const passkey = notice.kind === 'passkey' ? 'passkey' : undefined

@@ -45,10 +45,13 @@ export const MAIL_TEMPLATES = {
   'roles-changed': z.strictObject({ ...EVENT, role: z.string() }),
   'new-client': z.strictObject(EVENT),
   'failed-logins': z.strictObject({ ...EVENT, count: wholeNumber }),
+  /** Second factors that were refused after the right password. */
+  'failed-factors': z.strictObject({ ...EVENT, count: wholeNumber }),
   /** `passkey` is present for one, and `others` where the user had a factor; the factor is an authenticator app otherwise. */
   'factor-added': z.strictObject({ ...EVENT, passkey: z.string().optional(), others: z.string().optional() }),
   /** `last` is present where the user has no factor any more. */
   'factor-removed': z.strictObject({ ...EVENT, last: z.string().optional() }),
   /** `left`: how many codes are left. */
   'recovery-code-used': z.strictObject({ ...EVENT, left: z.string() }),
+  'recovery-codes-renewed': z.strictObject(EVENT),
 } satisfies MailTemplates

@@ -417,7 +417,8 @@ export const SETTINGS = {
     example: 'on',
   }),
   NOTICE_FAILED_LOGINS: oneOf(['on', 'off'], {
-    description: 'Whether a user gets a mail about many refused logins, at most one a day.',
+    description:
+      'Whether a user gets a mail about many refused logins, and about several second factors that were refused after the right password, at most one of each a day.',
     default: 'on',
   }),
   INBOX_URL: optional(

@@ -30,6 +30,13 @@ import { createDatabaseClock } from './database-clock.ts'
 import { addressKey, type LimitedRequest } from './limits/limit-keys.ts'
 import type { LimitStore } from './limits/limit-store.ts'
 import { createLimits } from './limits/limits.ts'
+import {
+  createNotifyFailure,
+  FAILED_FACTORS,
+  FAILED_LOGINS,
+  type FailureKind,
+  type NotifyFailure,
+} from './notify-failures.ts'
 import { createNotifyNewClient, type NotifyNewClient } from './notify-new-client.ts'
 import { createAttemptCode } from './one-time-codes/attempt-code.ts'
 import { type CodePurpose, createCodeSecrets } from './one-time-codes/code-secrets.ts'
@@ -104,6 +111,10 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     config.notices.newClient === 'on'
       ? createNotifyNewClient({ transaction, usersIn, notify, logger, clock })
       : async () => undefined
+  const notifyFailureOf = (kind: FailureKind): NotifyFailure =>
+    config.notices.failedLogins === 'on'
+      ? createNotifyFailure(kind, { transaction, usersIn, notify, mails, logger, clock })
+      : () => undefined
   const { secret: factorSecret, previousSecret } = config.secondFactor
   // A challenge, which FACTOR_SECRET signs, needs no other secret.
   const guardSecrets: Secrets = factorSecret
@@ -126,6 +137,7 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     guard,
     notify,
     notifyNewClient,
+    notifyFailedFactor: notifyFailureOf(FAILED_FACTORS),
     limits,
     field: config.login.field,
     logger,
@@ -158,6 +170,7 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     freshFactorProblems: secondFactor ? (['insufficient_user_authentication'] as const) : [],
     limits,
     notifyNewClient,
+    notifyFailedLogin: notifyFailureOf(FAILED_LOGINS),
     createMailsOf,
     mails,
     notify,

@@ -1,8 +1,10 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
+import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { createReadInstallation } from '@latchkey/shared/database/installation.ts'
 import { configureExtensions } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
+import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import {
   createDependencyFailures,
   type DependencyFailures,
@@ -22,6 +24,7 @@ import { traceDatabase } from '@latchkey/shared/telemetry/trace-database.ts'
 import { declaredRoles } from '@latchkey/shared/users/roles.ts'
 import { didYouMean } from '@latchkey/text/closest-name.ts'
 import Fastify, { type FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { buildApp } from './app.ts'
 import { openAuditTrail } from './audit/audit-trail.ts'
@@ -78,7 +81,24 @@ export async function openService(lifecycle: Lifecycle, environment: NodeJS.Proc
     address: () => server.listeningOrigin,
   })
   // Loads the libraries of hashes once the port is open: loading takes time, for which the first login would wait.
-  await clients.passwords.start()
+  await Promise.all([clients.passwords.start(), warnOfUnaskedFactors(config, clients.db, logger)])
+}
+
+/** Warns where users have a second factor that no login asks for. Waits for nothing that readiness needs. */
+async function warnOfUnaskedFactors(
+  { secondFactor }: Config,
+  db: Queryable,
+  logger: Pick<Logger, 'warn' | 'debug'>,
+): Promise<void> {
+  if (secondFactor.mode === 'on') return
+  const users = await createFactorRepository(db)
+    .countUsers()
+    .catch((error: unknown) => logger.debug({ err: error }, 'users with a second factor were not counted'))
+  if (!users) return
+  logger.warn(
+    { users },
+    `SECOND_FACTOR is off, and no login asks for the second factor that at least ${users === 1 ? 'one user has' : `${users} users have`}. Set SECOND_FACTOR=on.`,
+  )
 }
 
 /** What the API works with: the database, the password hasher, Redis and the mail queue. */

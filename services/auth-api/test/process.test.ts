@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
+import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import { ACCEPTED_BY_DEFAULT } from '@latchkey/shared/passwords/password-scheme.ts'
 import { getScheme } from '@latchkey/shared/passwords/schemes.ts'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
@@ -194,6 +195,27 @@ const runFirst = (script: string) => ({
   NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}`,
 })
 const SIGTERM_TO_SELF = 'process.kill(process.pid, "SIGTERM")'
+
+describe('SECOND_FACTOR=off', () => {
+  it('over users with a second factor is a warning with their number, and over others none', async ({
+    expect,
+  }) => {
+    await using own = await createTestDatabase()
+    const owned = { DATABASE_URL: own.url, SECOND_FACTOR: 'off' }
+    const factors = createFactorRepository(own.db)
+    const users = createUserRepository(own.db)
+    for (const confirmed of [true, true, false]) {
+      const { userid } = await aUser({ users })
+      const id = crypto.randomUUID()
+      await factors.insert({ id, userid, kind: 'totp', name: undefined, data: 'sealed' }, new Date())
+      if (confirmed) await factors.confirm(id, 1, new Date())
+    }
+    await using service = startService(owned)
+    await addressOf(service)
+    await expect.poll(() => service.output()).toMatch(/"level":"warn".*at least 2 users have/)
+    expect(running.output()).not.toContain('SECOND_FACTOR is off')
+  })
+})
 
 describe.concurrent('the process', () => {
   it.for([

@@ -1,6 +1,15 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { challengeOf, codeAt, enrolUser, factorSettings, post } from './support/factors.ts'
-import { aUser, bearer, logIn, PASSWORD, startApp, type TestApp, type TestUser } from './support/start-app.ts'
+import {
+  aUser,
+  bearer,
+  logIn,
+  PASSWORD,
+  queuedMails,
+  startApp,
+  type TestApp,
+  type TestUser,
+} from './support/start-app.ts'
 
 const typeOf = (name: string) => `urn:latchkey:problem:${name}`
 
@@ -108,6 +117,46 @@ it.each(['/login/stepup', '/profile/factors/totp/confirm'])(
     expect(owner.statusCode, 'from a new address').toBe(200)
   },
 )
+
+describe('the owner hears', () => {
+  const noticesOf = async () =>
+    (await queuedMails(app)).filter(({ to, template }) => to === user.email && template === 'failed-factors')
+  let hosts = 0
+  /** Sends wrong codes after the right password, each from another address. */
+  async function fail(times: number, code = wrong()) {
+    for (let time = 0; time < times; time++) {
+      const response = await answerFrom(addressOf(hosts++), await challengeOf(app, user), code)
+      expect(response.statusCode).toBe(422)
+    }
+  }
+
+  it('of several factors that were refused after the right password, once a day', async () => {
+    await fail(3)
+    await fail(1, 'a-wrong-recovery-code')
+    expect(await noticesOf()).toEqual([])
+    await fail(11)
+    await expect.poll(noticesOf).toHaveLength(1)
+    expect((await noticesOf())[0]).toMatchObject({
+      variables: { count: '5', address: '10.0.*.*', at: expect.stringMatching(/UTC$/) },
+    })
+    now += 25 * 3_600_000
+    app.setClock(now)
+    await fail(5)
+    await expect.poll(noticesOf).toHaveLength(2)
+  })
+
+  it('nothing of wrong codes of a step-up, which need no password', async () => {
+    for (let guess = 0; guess < 6; guess++) {
+      const headers = { ...bearer(token), 'x-forwarded-for': addressOf(guess) }
+      const payload = { code: wrong() }
+      expect(
+        (await app.server.inject({ method: 'POST', url: '/login/stepup', payload, headers })).statusCode,
+      ).toBe(422)
+    }
+    await fail(5)
+    await expect.poll(noticesOf).toHaveLength(1)
+  })
+})
 
 it('remembers where a login in two steps succeeded: strangers cannot spend the reset requests of that address', async () => {
   const known = '10.7.7.7'

@@ -284,9 +284,14 @@ describe('recovery codes', () => {
       (await answer(app, await challengeOf(app, user), code)).statusCode
     expect(await statusOf(renewed[0]), 'not confirmed').toBe(422)
     expect(await statusOf(recoveryCodes[0] ?? '')).toBe(200)
+    const noticed = async () =>
+      (await queuedMails(app)).filter(
+        ({ to, template }) => to === user.email && template === 'recovery-codes-renewed',
+      )
     const confirmed = () =>
       post(app, '/profile/factors/recoverycodes/confirm', { challenge: created.challenge }, token)
     atStep(29)
+    expect(await noticed(), 'before they are confirmed').toEqual([])
     const statuses = (await Promise.all([confirmed(), confirmed(), confirmed()])).map(
       (each) => each.statusCode,
     )
@@ -294,6 +299,9 @@ describe('recovery codes', () => {
     expect(await statusOf(recoveryCodes[1] ?? '')).toBe(422)
     expect(await statusOf(renewed[0])).toBe(200)
     expect((await listOf(token)).recoveryCodes).toBe(9)
+    await expect
+      .poll(noticed)
+      .toEqual([expect.objectContaining({ variables: expect.objectContaining({ address: '127.0.*.*' }) })])
   })
 
   it('are confirmed within a quarter of an hour, by the challenge that came with them', async () => {

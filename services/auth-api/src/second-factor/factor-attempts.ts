@@ -1,16 +1,23 @@
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoginField } from '@latchkey/shared/users/user-repository.ts'
-import { reportRefusal } from '../audit/request-audit.ts'
+import { type RequestAudit, reportRefusal } from '../audit/request-audit.ts'
 import type { Client } from '../client.ts'
 import type { FactorPurpose, LimitFactors } from '../limits/factor-limiter.ts'
 import type { KnownAddresses } from '../limits/known-addresses.ts'
+import type { NotifyFailure } from '../notify-failures.ts'
 import type { NotifyNewClient } from '../notify-new-client.ts'
 import type { CountFactor } from '../service-metrics.ts'
 import type { IssuedToken } from '../tokens/issue-token.ts'
 
 export interface FactorAttemptsDependencies {
-  limits: { limitFactors: LimitFactors; knownAddresses: Pick<KnownAddresses, 'remember'> }
+  limits: {
+    accountKey: (account: string) => string
+    limitFactors: LimitFactors
+    knownAddresses: Pick<KnownAddresses, 'remember'>
+  }
   notifyNewClient: NotifyNewClient
+  /** Called for every factor that is refused after the right password, of which several cause a notice. */
+  notifyFailedFactor: NotifyFailure
   count: CountFactor
   field: LoginField
 }
@@ -22,25 +29,32 @@ export interface FactorAttempt {
   /** The `jti` of the challenge that it answers. */
   challenge?: string
   kind: Parameters<CountFactor>[0]
+  /** Whether the right password came before. */
+  followsPassword?: boolean
 }
 
 export type FactorAttempts = ReturnType<typeof createFactorAttempts>
 
 /** Creates the functions that every attempt to show a factor passes, whatever its kind. */
 export function createFactorAttempts(dependencies: FactorAttemptsDependencies) {
-  const { limits, notifyNewClient, count, field } = dependencies
+  const { limits, notifyNewClient, notifyFailedFactor, count, field } = dependencies
 
   /** Runs `work` within the limits; counts and reports its refusal. */
   function run<Result>(
     { request, audit }: Client,
-    { kind, ...attempt }: FactorAttempt,
+    { kind, followsPassword, ...attempt }: FactorAttempt,
     work: () => Promise<Result>,
   ): Promise<Result> {
     const refusal =
       kind === 'passkey'
         ? ({ code: 'passkey_refused', name: 'passkey.refused' } as const)
         : ({ code: 'second_factor_refused', name: 'second_factor.refused' } as const)
-    const reported = () => reportRefusal(audit, { ...refusal, userid: attempt.userid }, work)
+    const { userid } = attempt
+    const report: RequestAudit['report'] = (event) => {
+      audit.report(event)
+      if (followsPassword) notifyFailedFactor({ account: limits.accountKey(userid), userid, audit })
+    }
+    const reported = () => reportRefusal({ report }, { ...refusal, userid }, work)
     return count(kind, limits.limitFactors(request, { ...attempt, isGuessable: kind === 'totp' }, reported))
   }
 

@@ -43,6 +43,8 @@ describe('rendering a mail', () => {
       'password-changed',
       'roles-changed',
       'failed-logins',
+      'failed-factors',
+      'recovery-codes-renewed',
       'email-changed',
       'account-deleted',
     ]) {

@@ -21,7 +21,12 @@ export const createAnswerChallenge =
     const { code } = given
     const { audit } = client
     const challenge = await secondFactor.challenges.read(given.challenge, 'latchkey-second-factor')
-    const attempt = { userid: challenge.sub, challenge: challenge.jti, kind: codeKindOf(code) }
+    const attempt = {
+      userid: challenge.sub,
+      challenge: challenge.jti,
+      kind: codeKindOf(code),
+      followsPassword: true,
+    }
     return secondFactor.factorAttempts.logIn(client, attempt, () =>
       secondFactor.answer(challenge, verifyCode(code, audit), audit),
     )

@@ -27,7 +27,7 @@ export async function addFactors(app: FastifyInstance, config: Config, core: Cor
   })
   const { productName } = config.secondFactor
   const enrolTotp = createEnrolTotp({ guard, secondFactor, productName, clock })
-  const factors = createManageFactors({ db, transaction, guard, lockUser, secondFactor, clock })
+  const factors = createManageFactors({ db, transaction, guard, lockUser, secondFactor, notify, clock })
   await app.register(factorRoutes, {
     answer: (given, request) => answer(given, clientOf(request)),
     stepUp: (given, request) => stepUp(given, loggedInClientOf(request)),

@@ -2,6 +2,7 @@ import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { createFactorRepository, type Factor } from '@latchkey/shared/factors/factor-repository.ts'
+import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
 import type { AccountGuard } from '../../account-guard.ts'
 import type { LoggedInClient } from '../../client.ts'
 import { challengeRefused } from '../../second-factor/challenges.ts'
@@ -14,6 +15,7 @@ export interface ManageFactorsDependencies {
   guard: AccountGuard
   lockUser: LockUser
   secondFactor: Pick<SecondFactor, 'remove' | 'recoveryCodes' | 'secrets' | 'challenges'>
+  notify: SendNotice
   clock: Clock
 }
 
@@ -25,7 +27,7 @@ export interface NewCodes {
 
 /** Creates the functions that list, rename and remove the factors of a user. Each but `list` throws what the guard throws. */
 export function createManageFactors(dependencies: ManageFactorsDependencies) {
-  const { db, transaction, guard, lockUser, secondFactor, clock } = dependencies
+  const { db, transaction, guard, lockUser, secondFactor, notify, clock } = dependencies
   const { recoveryCodes, secrets, challenges } = secondFactor
 
   return {
@@ -72,6 +74,7 @@ export function createManageFactors(dependencies: ManageFactorsDependencies) {
         if (!codes) throw challengeRefused()
         await recoveryCodes.replace(createFactorRepository(db), userid, codes, new Date(clock()))
         await audit.write(db, { name: 'recovery_codes.renewed', userid })
+        await notify(db, user, { template: 'recovery-codes-renewed' }, audit.address)
       })
     },
   }

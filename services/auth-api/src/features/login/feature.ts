@@ -4,16 +4,14 @@ import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { createLoginCounter } from '../../service-metrics.ts'
 import { type Credentials, createLogIn } from './log-in.ts'
-import { createNotifyFailedLogins } from './notify-failed-logins.ts'
 import { loginRoutes } from './routes.ts'
 
 /** Adds `POST /login`. */
 export async function addLogin(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { transaction, users, usersIn, passwords, tokens, mails, notify, logger, registry, clock } = core
-  const { secondFactor, notifyNewClient } = core
+  const { users, passwords, tokens, logger, registry, clock } = core
+  const { secondFactor, notifyNewClient, notifyFailedLogin } = core
   const { limitLogin, accountKey } = core.limits
   const count = createLoginCounter(registry)
-  const notifyFailedLogins = createNotifyFailedLogins({ transaction, usersIn, notify, mails, logger, clock })
   const logIn = createLogIn({
     limitLogin,
     users,
@@ -24,10 +22,8 @@ export async function addLogin(app: FastifyInstance, config: Config, core: Core)
         { userid },
         `stored hash cannot be verified: it ${reason}; the user can reset the password, or Users::setPassword sets one`,
       ),
-    countFailedLogin(username, userid, audit) {
-      if (config.notices.failedLogins === 'on')
-        notifyFailedLogins({ account: accountKey(username), userid, audit })
-    },
+    countFailedLogin: (username, userid, audit) =>
+      notifyFailedLogin({ account: accountKey(username), userid, audit }),
     notifyNewClient,
     requireSecondFactor: async (user, audit) => secondFactor?.requireAtLogin(user, audit),
     issueToken: tokens.issueToken,

@@ -42,7 +42,13 @@ export function createLogInByPasskey(dependencies: LogInByPasskeyDependencies) {
       // In a login without a password, the authenticator names the user; the signature is checked afterwards.
       const userid = isOnlyFactor ? fromUserHandle(credential.response.userHandle) : challenge.sub
       if (userid === undefined) throw passkeyRefused(INVALID)
-      return factorAttempts.logIn(client, { userid, challenge: challenge.jti, kind: 'passkey' }, () =>
+      const attempt = {
+        userid,
+        challenge: challenge.jti,
+        kind: 'passkey',
+        followsPassword: !isOnlyFactor,
+      } as const
+      return factorAttempts.logIn(client, attempt, () =>
         secondFactor.answer(challenge, verifyPasskey({ credential, isOnlyFactor }, audit), audit, {
           userid,
           ...(isOnlyFactor ? { unknown: unknownPasskey } : {}),
