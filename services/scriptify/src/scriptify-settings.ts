@@ -12,7 +12,7 @@ export const SETTINGS = {
   memoryLimit: { name: 'SCRIPTIFY_MEMORY_LIMIT', isKept: true },
   /** The file that loads the project's classes, relative to the root directory. */
   bootloader: { name: 'SCRIPTIFY_BOOTLOADER', isKept: true },
-  /** Any value: errors with their stack. `run/php/error-text.php` reads it too. */
+  /** Any value: errors of scriptify with their stack, and `run` as with --trace. */
   debug: { name: 'SCRIPTIFY_DEBUG', isKept: false },
 } as const satisfies Record<string, Setting>
 

@@ -30,6 +30,8 @@ export interface MethodCall {
   readonly loose?: boolean
   /** Whether the method's result is written to stdout as JSON. */
   readonly print?: boolean
+  /** Whether a failure is told with its frames; else it is one line. */
+  readonly trace?: boolean
   /** Caches compiled code in the caller's home, for a faster start. Not for a service that root starts. */
   readonly compileCache?: boolean
 }

@@ -3,6 +3,7 @@ import type { CliContext } from '../io/cli-context.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import { parseEnvEntries, readEnvFiles } from '../io/env-entries.ts'
 import { type CommandWords, replaceProcess } from '../io/replace-process.ts'
+import { SETTINGS } from '../scriptify-settings.ts'
 import type { MethodTask } from './method-call.ts'
 import { type CallOptions, loadRuntime, resolveCall } from './resolve-call.ts'
 
@@ -29,7 +30,8 @@ export async function runMethod(
   const call = await resolveCall(reference, options, env)
   const runtime = await loadRuntime(call.reference.runtime)
   const what = call.reference.method === '' ? 'methods' : task
-  const command = await runtime.command(call, { ...env, PATH: inherited.PATH }, what)
+  const trace = call.trace || Boolean(env[SETTINGS.debug.name])
+  const command = await runtime.command({ ...call, trace }, { ...env, PATH: inherited.PATH }, what)
   return replace(timeout === undefined ? command : limitTime(command, timeout), env)
 }
 

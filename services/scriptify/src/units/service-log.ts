@@ -20,8 +20,9 @@ interface LogOptions {
 
 /** The time in front of a line, and in the journal the process. */
 const PREFIX = /^\d{4}-\d\d-\d\dT\S+ (?:\S+\[\d+\]: )?/
-/** A log may be large: its last line is looked for in this many bytes at its end. */
-const TAIL_BYTES = 4096
+/** A log may be large: its last line is looked for in these many bytes and lines at its end, as many as a failure has. */
+const TAIL_BYTES = 65_536
+const TAIL_LINES = 400
 
 /**
  * Prints the end of a service's log by the system's own tool; resolves with its exit code. That replaces this process unless
@@ -65,16 +66,18 @@ export function logOf(name: string, system: InitSystem): string {
   return 'file' in log ? log.file : log.command
 }
 
-/** The last line that a service has written; undefined where it is unknown. */
+/** The last line that a service has written, of a failure its first one; undefined where it is unknown. */
 export async function lastLogLine(name: string, system: InitSystem): Promise<string | undefined> {
   const text = await readEnd(name, system).catch(() => '')
-  return text.trimEnd().split('\n').at(-1)?.replace(PREFIX, '').trim() || undefined
+  const lines = text.split('\n').map((line) => line.replace(PREFIX, ''))
+  // What is indented tells more of the line above it.
+  return (lines.findLast((line) => /^\S/.test(line)) ?? lines.findLast((line) => line.trim()))?.trim()
 }
 
 async function readEnd(name: string, system: InitSystem): Promise<string> {
   const log = system.log(name)
   if (!('file' in log)) {
-    const words = log.read({ lines: 1, follow: false })
+    const words = log.read({ lines: TAIL_LINES, follow: false })
     return (await runCommand(words, { timeoutMs: 20_000 })).stdout
   }
   await using file = await open(log.file)

@@ -39,7 +39,7 @@ describe.concurrent('a method in TypeScript', () => {
     expect(await node.run(['src/probe.ts#Probe::forget'])).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'forgotten\n',
+      stderr: 'forgotten (more: --trace)\n',
     })
   })
 
@@ -109,7 +109,7 @@ describe.concurrent('a method in TypeScript', () => {
     {
       why: 'a mistake',
       source: 'export const a = 1\nnope()',
-      says: 'ReferenceError: nope is not defined (a (1).ts:2)',
+      says: 'ReferenceError: nope is not defined (a (1).ts:2) (more: --trace)',
     },
   ])('names the file with $why, and none of Node', async ({ source, says }) => {
     const folder = aFolder({ 'a (1).ts': source, 'b.ts': `import './a (1).ts'\nexport const f = () => 1` })

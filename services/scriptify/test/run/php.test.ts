@@ -27,7 +27,10 @@ describe.skipIf(!(await hasDocker())).concurrent('a method in php', () => {
       `echo '<?php class Anon { function run() { throw new class("x") extends Exception {}; } }' > /tmp/anon.php
        scriptify run -b /tmp/anon.php Anon::run`,
     )
-    expect({ code, stderr }).toEqual({ code: 1, stderr: 'Exception@anonymous: x (/tmp/anon.php:1)\n' })
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'Exception@anonymous: x (/tmp/anon.php:1) (more: --trace)\n',
+    })
   })
 
   it('may be of a class in a file that is named, with or without an autoloader', async () => {
@@ -50,7 +53,7 @@ describe.skipIf(!(await hasDocker())).concurrent('a method in php', () => {
       '"hi.php#Tool\\\\Hi::say" is a php reference, and --runtime says node',
       'Module /tmp/tool/nope.php does not exist',
       expect.stringContaining('name what the module exports, hi.php#Class::say'),
-      'The file /tmp/tool/broken.php failed: Exception: broken (broken.php:1)',
+      'The file /tmp/tool/broken.php failed: Exception: broken (broken.php:1) (more: --trace)',
       '',
     ])
   })

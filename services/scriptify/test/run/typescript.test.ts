@@ -65,7 +65,7 @@ describe.concurrent('TypeScript with more than types', () => {
     )
     expect(await run(folder, 'src/job.ts#Job::fail')).toMatchObject({
       code: 1,
-      stderr: 'TypeError: wrong (src/job.ts:11)\n',
+      stderr: 'TypeError: wrong (src/job.ts:11) (more: --trace)\n',
     })
     const typed = await type(
       folder,

@@ -460,6 +460,9 @@ describe.runIf(await hasDocker()).each(['php', 'node'] as const)(
             expect(service.lastLogLine).toContain('The database is unavailable')
             return service.state === 'restarting'
           })
+          expect((await scriptify(machine, 'logs', 'needy')).stdout).toMatch(
+            /: \w+: The database is unavailable \(src\/\S+:\d+\)\n\S+ needy\[\d+\]: {5}at (Jobs\\)?Probe(\.|->)needy \(src\/\S+\)\n/,
+          )
           await eventually(
             async () => Number(await succeed(machine, 'systemctl', 'show', '-P', 'NRestarts', 'needy')) >= 2,
           )

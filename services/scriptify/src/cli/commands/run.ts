@@ -11,7 +11,7 @@ of --runtime, else node for a path or a class that scriptify.namespaces maps, el
 
 const EXAMPLES = `
 Environment: SCRIPTIFY_BOOTLOADER (the bootstrap, unless --bootstrap names one), SCRIPTIFY_MEMORY_LIMIT (such as 256M),
-SCRIPTIFY_PHP_BINARY, SCRIPTIFY_DEBUG (stack traces)
+SCRIPTIFY_PHP_BINARY, SCRIPTIFY_DEBUG (any value: --trace)
 
 Exit codes: 0 ok, 1 the method failed, 2 wrong usage, 3 not found, 4 not permitted, 5 php missing or too old, 124 --timeout,
 128+n ended by signal n; else the method's own exit code
@@ -37,6 +37,7 @@ interface Flags {
   showdocs?: boolean
   loose?: boolean
   print?: boolean
+  trace?: boolean
   allowOutside?: boolean
 }
 
@@ -70,6 +71,10 @@ export function createRunCommand(context: CliContext): Command {
         .conflicts('daemon'),
     )
     .option('--print', 'print the method’s result as JSON')
+    .option(
+      '--trace',
+      'print a failure with its causes, their classes, files and lines, and the calls that led there',
+    )
     .option('--loose', 'accept more arguments than the method declares')
     .addOption(new Option('--runtime <name>', 'language (default: the project’s)').choices(RUNTIME_NAMES))
     .option('--allow-outside', 'accept a module outside the project’s folder')

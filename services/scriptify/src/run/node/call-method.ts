@@ -1,7 +1,6 @@
 // The program that calls a method: call-method.ts <options as JSON> [argument …]
-import { SETTINGS } from '../../scriptify-settings.ts'
 import { parseCallerOptions } from '../method-call.ts'
 import { runTask } from './run-task.ts'
 
 // It is not awaited: a method that never settles would end the process with Node's own exit code and message.
-void runTask(parseCallerOptions(process.argv.slice(2)), Boolean(process.env[SETTINGS.debug.name]))
+void runTask(parseCallerOptions(process.argv.slice(2)))

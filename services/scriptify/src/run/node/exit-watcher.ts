@@ -1,4 +1,5 @@
 import { EXIT } from '../../io/cli-error.ts'
+import type { CallerOptions } from '../method-call.ts'
 import { describeError, printError } from './describe-error.ts'
 
 export interface ExitWatcher {
@@ -8,8 +9,8 @@ export interface ExitWatcher {
   permitExit(awaited?: string): void
 }
 
-/** Ends the process with one line on stderr and an exit code, whatever ends it. */
-export function watchExit(debug: boolean): ExitWatcher {
+/** Ends the process with a message on stderr and an exit code, whatever ends it. */
+export function watchExit(options: CallerOptions): ExitWatcher {
   let step: string | undefined
   let awaited: string | undefined
   const fail = (message: string): never => {
@@ -27,7 +28,7 @@ export function watchExit(debug: boolean): ExitWatcher {
     if (awaited !== undefined)
       fail(`${awaited} never finished: nothing is left that could settle its promise`)
   })
-  process.on('uncaughtException', (error) => fail(describeError(error, debug)))
+  process.on('uncaughtException', (error) => fail(describeError(error, options)))
   return {
     forbidExit: (name) => {
       step = name

@@ -6,38 +6,36 @@ import { requireEnterableFolder, requireReadableFile } from '../../io/require-pa
 import { exitOnFailedOutput } from '../../io/standard-streams.ts'
 import type { CallerOptions } from '../method-call.ts'
 import { callRepeatedly } from './daemon.ts'
-import { describeError, printError } from './describe-error.ts'
+import { describeError, MAX_FRAMES, printError } from './describe-error.ts'
 import { type ExitWatcher, watchExit } from './exit-watcher.ts'
 import { asClass, displayName, findTarget, namesClass, requireCallable, type Target } from './target.ts'
 
-/** Calls, checks or documents the method, and ends the process on failure. `debug` prints stack traces. */
-export async function runTask(options: CallerOptions, debug: boolean): Promise<void> {
-  const exits = watchExit(debug)
+/** Calls, checks or documents the method, and ends the process on failure. */
+export async function runTask(options: CallerOptions): Promise<void> {
+  const exits = watchExit(options)
+  if (options.trace) Error.stackTraceLimit = MAX_FRAMES
   try {
-    await loadAndRun(options, { exits, debug })
+    await loadAndRun(options, exits)
     exits.permitExit()
   } catch (error) {
     exits.permitExit()
-    printError(error instanceof CliError ? error.message : describeError(error, debug))
+    printError(describeError(error, options))
     // Exits although connections may still be open: a supervisor waits to start it again.
     process.exit(error instanceof CliError ? error.exitCode : EXIT.failed)
   }
 }
 
-async function loadAndRun(
-  options: CallerOptions,
-  { exits, debug }: { exits: ExitWatcher; debug: boolean },
-): Promise<void> {
+async function loadAndRun(options: CallerOptions, exits: ExitWatcher): Promise<void> {
   const { task, bootstrap, module = '', className } = options
   requireEnterableFolder(options.rootdir, 'The root directory')
   process.chdir(options.rootdir)
   await useProjectSyntax(options.rootdir)
   if (bootstrap !== undefined) {
     exits.forbidExit(`The bootstrap ${bootstrap}`)
-    await load(bootstrap, 'bootstrap', debug)
+    await load(bootstrap, 'bootstrap', options)
   }
   exits.forbidExit(`Loading ${className === undefined ? module : `the class ${className}`}`)
-  const exports = await load(module, 'module', debug)
+  const exports = await load(module, 'module', options)
   if (task === 'methods' || (task === 'call' && namesClass(exports, options))) {
     return printClassMethods(exports, asClass(options))
   }
@@ -52,20 +50,20 @@ async function loadAndRun(
   }
   exits.permitExit(displayName(options))
   exitOnFailedOutput()
-  await callTarget(target, args, { ...options, debug })
+  await callTarget(target, args, options)
 }
 
 async function load(
   file: string,
   kind: 'bootstrap' | 'module',
-  debug: boolean,
+  options: CallerOptions,
 ): Promise<Record<string, unknown>> {
   // The error of an import does not tell an unreadable file from one whose own code was denied something.
   requireReadableFile(file, `The ${kind}`)
   try {
     return await importModule(pathToFileURL(file).href)
   } catch (error) {
-    throw new CliError(`The ${kind} ${file} failed: ${describeError(error, debug)}`, EXIT.failed)
+    throw new CliError(`The ${kind} ${file} failed: ${describeError(error, options)}`, EXIT.failed)
   }
 }
 
@@ -105,12 +103,8 @@ function parseJson(text: string, index: number): unknown {
   }
 }
 
-async function callTarget(
-  target: Target,
-  args: unknown[],
-  options: CallerOptions & { debug: boolean },
-): Promise<void> {
-  const reportFailure = (error: unknown) => printError(describeError(error, options.debug))
+async function callTarget(target: Target, args: unknown[], options: CallerOptions): Promise<void> {
+  const reportFailure = (error: unknown) => printError(describeError(error, options))
   const callable = target.bind()
   const callOnce = async () => {
     const result = await callable(...args)
@@ -136,11 +130,6 @@ function toJson(result: unknown, options: CallerOptions): string {
   try {
     return JSON.stringify(result, withCollections) ?? 'null'
   } catch (error) {
-    throw new Error(
-      `The result of ${displayName(options)} cannot be written as JSON: ${errorMessage(error)}`,
-      {
-        cause: error,
-      },
-    )
+    throw new Error(`The result of ${displayName(options)} cannot be written as JSON`, { cause: error })
   }
 }

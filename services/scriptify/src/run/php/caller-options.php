@@ -26,6 +26,8 @@ final class CallerOptions
         public readonly bool $keepsGoing,
         public readonly bool $isLoose,
         public readonly bool $prints,
+        /** Whether a failure is told with its frames. */
+        public readonly bool $traces,
     ) {
     }
 
@@ -47,6 +49,7 @@ final class CallerOptions
             $options['daemon']['keepGoing'] ?? false,
             $options['loose'] ?? false,
             $options['print'] ?? false,
+            $options['trace'] ?? false,
         );
     }
 }

@@ -34,7 +34,7 @@ final class Task
 
     public static function failed(string $what, \Throwable $error): never
     {
-        ExitWatcher::exit(CliError::FAILED, "The {$what} failed: " . ErrorText::describe($error));
+        ExitWatcher::exit(CliError::FAILED, "The {$what} failed: " . ErrorText::describe($error, self::$options));
     }
 
     public static function run(): never
@@ -43,10 +43,8 @@ final class Task
         try {
             self::findAndRun();
             ExitWatcher::exit(0);
-        } catch (CliError $error) {
-            ExitWatcher::exit($error->getCode(), $error->getMessage());
         } catch (\Throwable $error) {
-            ExitWatcher::exit(CliError::FAILED, ErrorText::describe($error));
+            ExitWatcher::exit($error instanceof CliError ? $error->getCode() : CliError::FAILED, ErrorText::describe($error, self::$options));
         }
     }
 
@@ -128,7 +126,7 @@ final class Task
             if (!self::$options->keepsGoing) {
                 throw $error;
             }
-            fwrite(STDERR, ErrorText::printable(ErrorText::describe($error)) . "\n");
+            fwrite(STDERR, ErrorText::printable(ErrorText::describe($error, self::$options)) . "\n");
         }
     }
 

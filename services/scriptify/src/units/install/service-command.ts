@@ -80,7 +80,9 @@ async function commandOn(
   host: MountedHost | undefined,
   { request, call, runtime, env }: FoundCall,
 ): Promise<ServiceCommand> {
-  const seen = host ? seenFrom(call, writtenPaths(request), host) : call
+  // Nobody watches a service: its log has to say where it failed.
+  const traced = { ...call, trace: true }
+  const seen = host ? seenFrom(traced, writtenPaths(request), host) : traced
   const words = await runtime.command(seen, env, 'call')
   const command = host ? wordsFor(words, call.reference.runtime, host) : words
   const { rootdir, bootstrap, reference, args } = seen
