@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
+import { countRows, createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import {
   aToken,
   aUser,
@@ -197,6 +198,37 @@ describe('RATE_LIMIT_LOGIN for changes of e-mail', () => {
     await expect.poll(mailed).toHaveLength(mails)
     const same = await changeTo(app, token, current.toUpperCase(), '10.1.1.1')
     expect(same.statusCode, 'the same mailbox').toBe(200)
+  })
+
+  it('mails nobody for a change back that was begun before the change, and so was not counted', async () => {
+    await using app = await start({})
+    const { db } = app.database
+    const user = await aUser(app)
+    const { email, userid } = user
+    const token = await aToken(app, user)
+    const [held, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const holding = db.transaction(async (transaction) => {
+      await createUserRepository(transaction).lock(userid)
+      held.resolve()
+      await gate.promise
+    })
+    // Also where the test fails: the transaction would hold its connection.
+    using _gate = { [Symbol.dispose]: () => gate.resolve() }
+    await held.promise
+    const waiting = async () =>
+      await countRows(db, "pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()")
+    const away = changeTo(app, token, `moved-${email}`)
+    await expect.poll(waiting).toBe(1)
+    const back = changeTo(app, token, email)
+    await expect.poll(waiting).toBe(2)
+    gate.resolve()
+    await holding
+    expect((await away).statusCode).toBe(200)
+    expect((await back).json()).toMatchObject({
+      type: 'urn:latchkey:problem:insufficient-user-authentication',
+      status: 401,
+    })
+    expect((await queuedMails(app)).filter(({ to }) => to === `moved-${email}`)).toEqual([])
   })
 
   it('does not count changes that succeed', async () => {
