@@ -606,6 +606,29 @@ describe('a passkey', () => {
     expect((await post(silent, '/login/passkey/options', {})).statusCode).toBe(404)
   })
 
+  it('causes a mail to its owner where several are refused after the password, not without it', async () => {
+    const user = await aUser(app)
+    const emulator = aDevice()
+    await aPasskey(user, emulator)
+    async function fail(address: string, challenge?: string) {
+      const credential = await sign(emulator, challenge)
+      const forged = { ...credential, response: { ...credential.response, signature: 'AAAA' } }
+      const response = await app.server.inject({
+        method: 'POST',
+        url: '/login/passkey',
+        payload: { credential: forged },
+        remoteAddress: address,
+      })
+      expect(response.json().type).toBe(typeOf('passkey-refused'))
+    }
+    for (let guess = 1; guess <= 5; guess++) await fail(`10.9.0.${guess}`)
+    for (let guess = 1; guess <= 5; guess++) await fail(`10.0.0.${guess}`, await challengeOf(app, user))
+    // It is the only mail of a day: without the password five would have caused it before.
+    expect(await mailTo(app, user.email, 'failed-factors')).toMatchObject({
+      variables: { count: '5', address: '10.0.*.*' },
+    })
+  })
+
   it('leaves its refusal in the audit trail, with nothing of what the client sent', async () => {
     await using told = await startApp({ settings: passkeySettings(), auditFlushMs: 20 })
     const user = await aUser(told)
