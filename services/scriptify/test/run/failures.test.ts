@@ -125,9 +125,13 @@ const FAILURES: Record<'php' | 'node', Failure[]> = {
       trace: ['Error: could not send (P:N)', '    at Failing.causeIsObject (P:N)', '  caused by [Object]'],
     },
     {
-      method: 'causeIsUrl',
-      line: 'could not connect, caused by: URL {}',
-      trace: ['Error: could not connect (P:N)', '    at Failing.causeIsUrl (P:N)', '  caused by URL {}'],
+      method: 'causeShowsItself',
+      line: 'could not connect, caused by: Connection {}',
+      trace: [
+        'Error: could not connect (P:N)',
+        '    at Failing.causeShowsItself (P:N)',
+        '  caused by Connection {}',
+      ],
     },
     {
       method: 'looksLikeFrames',

@@ -54,8 +54,8 @@ export class Failing {
     throw new Error('could not send', { cause: { password: 's3cret-password' } })
   }
 
-  causeIsUrl(): void {
-    throw new Error('could not connect', { cause: new URL('smtp://app:s3cret-password@mail/') })
+  causeShowsItself(): void {
+    throw new Error('could not connect', { cause: new Connection() })
   }
 
   looksLikeFrames(): void {
@@ -89,6 +89,12 @@ export class Failing {
 }
 
 class JobFailed extends Error {}
+
+class Connection {
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return 'smtp://app:s3cret-password@mail/'
+  }
+}
 
 function refuse(_password: string): never {
   throw new Error('SMTP\n    refused')
