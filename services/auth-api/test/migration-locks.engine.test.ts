@@ -114,7 +114,7 @@ describe.skipIf(isCluster() || engine() === 'given')('a migration that waits for
     const holder = isPostgres()
       ? `select pid as id from pg_locks where locktype = 'advisory' and granted
           and database = (select oid from pg_database where datname = current_database())`
-      : `select is_used_lock('${MIGRATION_LOCK}') as id from dual where is_used_lock('${MIGRATION_LOCK}') is not null`
+      : `select id from (select is_used_lock(concat('${MIGRATION_LOCK} ', left(sha2(database(), 256), 40))) as id) as held where id is not null`
     const [{ id } = { id: 0 }] = await run<{ id: number }>(db, holder)
     await run(db, isPostgres() ? `select pg_terminate_backend(${id})` : `kill ${id}`)
     await expect.poll(() => run(db, holder)).toEqual([])

@@ -184,10 +184,13 @@ async function runOnSeparateConnection<Result>(
   }
 }
 
+/** The locks of a server are those of all its databases; a name has at most 64 characters. */
+const LOCK_NAME = "concat(?, ' ', left(sha2(database(), 256), 40))"
+
 /** Takes the lock, or returns who has it. */
 async function takeLock(connection: mysql.Connection, name: string): Promise<string | undefined> {
   const [rows] = await connection.query<mysql.RowDataPacket[]>(
-    'select get_lock(?, 0) as got, is_used_lock(?) as holder',
+    `select get_lock(${LOCK_NAME}, 0) as got, is_used_lock(${LOCK_NAME}) as holder`,
     [name, name],
   )
   return rows[0]?.got === 1 ? undefined : `connection ${rows[0]?.holder}`
@@ -195,7 +198,7 @@ async function takeLock(connection: mysql.Connection, name: string): Promise<str
 
 async function hasLock(connection: mysql.Connection, name: string): Promise<boolean> {
   const [rows] = await connection.query<mysql.RowDataPacket[]>(
-    'select is_used_lock(?) = connection_id() as is_held',
+    `select is_used_lock(${LOCK_NAME}) = connection_id() as is_held`,
     [name],
   )
   return rows[0]?.is_held === 1
