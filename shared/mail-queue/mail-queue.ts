@@ -150,7 +150,11 @@ async function open(
   const isLate = AbortSignal.timeout(timeoutMs)
 
   async function connect(): Promise<OpenQueue> {
-    const name = nameQueue(url, await readInstallation())
+    const installation = await readInstallation().catch(() => {
+      // Its check of the database says why.
+      throw new Error('it waits for the database, which has its name')
+    })
+    const name = nameQueue(url, installation)
     isLate.throwIfAborted()
     opened = openBullQueue(url, name, telemetry ? { telemetry } : {}, report)
     opened.queue.on('error', report)
