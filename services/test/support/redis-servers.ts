@@ -165,9 +165,10 @@ async function withSentinels({
 
 /** Three servers with a replica each. */
 async function asCluster({ shell, cli, start, hasTls, ports, ...servers }: Parts): Promise<RedisServers> {
-  const options = (port: number) =>
-    `--cluster-enabled yes --cluster-port ${port + 20_000} --cluster-node-timeout ${DOWN_AFTER_MS} ${hasTls ? NAMED_IN_CLUSTER : ''}`
-  const startNode = async (port: number) => void (await start(port, options(port)))
+  const options =
+    // The port of the bus is 10,000 above, below those that the system hands out to connections.
+    `--cluster-enabled yes --cluster-node-timeout ${DOWN_AFTER_MS} ${hasTls ? NAMED_IN_CLUSTER : ''}`
+  const startNode = async (port: number) => void (await start(port, options))
   const [asked = 0] = ports
   for (const port of ports) await startNode(port)
   const hosts = ports.map((port) => `127.0.0.1:${port}`)
