@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'reset_refused'
   | 'password_refused'
   | 'second_factor_refused'
+  | 'password_exposed'
   | 'passkey_refused'
   | 'challenge_refused'
   | 'last_factor'

@@ -17,6 +17,7 @@ export const PROBLEMS = {
   token_not_refreshable: { status: 401, title: 'Token cannot be refreshed yet' },
   insufficient_user_authentication: { status: 401, title: 'Stronger or newer login required' },
   second_factor_required: { status: 403, title: 'Second factor required' },
+  password_exposed: { status: 403, title: 'New password required' },
   forbidden: { status: 403, title: 'Role required' },
   email_taken: { status: 409, title: 'E-mail address already in use' },
   username_taken: { status: 409, title: 'Username already in use' },

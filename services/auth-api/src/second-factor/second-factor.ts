@@ -20,6 +20,7 @@ import type { LockUser } from '../tokens/token-validity.ts'
 import { type Challenge, challengeRefused, createChallenges } from './challenges.ts'
 import { createFactorAttempts, type FactorAttemptsDependencies } from './factor-attempts.ts'
 import { createFactorSecrets, type FactorSecretsDependencies } from './factor-secrets.ts'
+import { createGuessTotal } from './guess-total.ts'
 import { createRecoveryCodes } from './recovery-codes.ts'
 
 export interface SecondFactorDependencies extends Omit<FactorAttemptsDependencies, 'count'> {
@@ -72,6 +73,7 @@ export function createSecondFactor(
     challenges,
     secrets,
     recoveryCodes,
+    guessTotal: createGuessTotal({ transaction, usersIn, clock }),
     factorAttempts: createFactorAttempts({ ...dependencies, count: createFactorCounter(registry) }),
 
     /** Throws `second_factor_required`, with a challenge, for a user who has a second factor. */

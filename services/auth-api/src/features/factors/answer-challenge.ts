@@ -1,10 +1,14 @@
+import type { User } from '@latchkey/shared/users/user.ts'
 import type { Client } from '../../client.ts'
+import type { KnownAddresses } from '../../limits/known-addresses.ts'
+import { isKnownClient } from '../../notify-new-client.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { codeKindOf, type VerifyCode } from './verify-code.ts'
 
 export interface AnswerChallengeDependencies {
-  secondFactor: Pick<SecondFactor, 'challenges' | 'answer' | 'factorAttempts'>
+  secondFactor: Pick<SecondFactor, 'challenges' | 'answer' | 'factorAttempts' | 'guessTotal'>
+  knownAddresses: Pick<KnownAddresses, 'has'>
   verifyCode: VerifyCode
 }
 
@@ -14,20 +18,34 @@ export interface ChallengeAnswer {
   code: string
 }
 
-/** Creates the function that exchanges the challenge of a login and a code for a token. Throws `challenge_refused` and `second_factor_refused`. */
+/**
+ * Creates the function that exchanges the challenge of a login and a code for a token. Throws `challenge_refused`, `second_factor_refused` and
+ * `password_exposed`.
+ */
 export const createAnswerChallenge =
-  ({ secondFactor, verifyCode }: AnswerChallengeDependencies) =>
+  ({ secondFactor, knownAddresses, verifyCode }: AnswerChallengeDependencies) =>
   async (given: ChallengeAnswer, client: Client): Promise<IssuedToken> => {
     const { code } = given
     const { audit } = client
     const challenge = await secondFactor.challenges.read(given.challenge, 'latchkey-second-factor')
-    const attempt = {
-      userid: challenge.sub,
-      challenge: challenge.jti,
-      kind: codeKindOf(code),
-      followsPassword: true,
-    }
-    return secondFactor.factorAttempts.logIn(client, attempt, () =>
-      secondFactor.answer(challenge, verifyCode(code, audit), audit),
-    )
+    const { sub: userid, jti } = challenge
+    const kind = codeKindOf(code)
+    const attempt = { userid, challenge: jti, kind, followsPassword: true }
+    const verify = verifyCode(code, audit)
+    return secondFactor.factorAttempts.logIn(client, attempt, async () => {
+      const canBeGuessed = kind === 'totp' && !(await knownAddresses.has(client.request, userid))
+      if (!canBeGuessed) return secondFactor.answer(challenge, verify, audit)
+      // The addresses of the limits end with their Redis; the clients of the user do not.
+      const isKnown = (user: User) => isKnownClient(user, audit)
+      return secondFactor.guessTotal.limit(userid, isKnown, (requireLeft) =>
+        secondFactor.answer(
+          challenge,
+          (db, user) => {
+            requireLeft(user)
+            return verify(db, user)
+          },
+          audit,
+        ),
+      )
+    })
   }

@@ -12,10 +12,11 @@ import { createVerifyCode } from './verify-code.ts'
 export async function addFactors(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { db, transaction, secondFactor, notify, guard, clock } = core
   const { clientOf, loggedInClientOf } = core
+  const { knownAddresses } = core.limits
   const { getTokenUser, lockUser, issueToken } = core.tokens
   if (!secondFactor) return
   const verifyCode = createVerifyCode({ ...secondFactor, notify, clock })
-  const answer = createAnswerChallenge({ secondFactor, verifyCode })
+  const answer = createAnswerChallenge({ secondFactor, knownAddresses, verifyCode })
   const stepUp = createStepUp({
     db,
     getTokenUser,

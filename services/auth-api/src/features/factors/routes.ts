@@ -138,12 +138,12 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
   app.post(
     '/login/secondfactor',
     {
-      problems: ['second_factor_refused', 'challenge_refused'],
+      problems: ['second_factor_refused', 'challenge_refused', 'password_exposed'],
       schema: {
         operationId: 'answerChallenge',
         summary: 'Exchange the challenge of a login and a code for a token',
         description:
-          'A challenge lives five minutes, and takes five codes. Each code is accepted once. A use of a recovery code is mailed to the user.',
+          'A challenge lives five minutes, and takes five codes. Each code is accepted once. A use of a recovery code is mailed to the user. After many wrong codes, of all days together, a client that the account does not know needs a new password, a recovery code or a passkey.',
         tags: ['login'],
         body: SecondFactorBody,
         response: { 200: TokenResponse },

@@ -154,6 +154,8 @@ export default {
     'email-change-refused': 'This code is wrong or has expired. Try again, or change the e-mail again.',
     'second-factor-refused':
       'This code is wrong or was used. Wait for the next one; the clock of your device has to be right.',
+    'password-exposed':
+      'Too many wrong codes were sent after this password. Set a new one by “Forgot your password?”, or use a recovery code or a passkey.',
     'challenge-refused': 'This took too long, or too many codes were wrong. Start again.',
     'too-many-factors': 'You have as many as you can. Remove one first.',
     'passkey-refused': 'This passkey is not accepted. Try another way.',

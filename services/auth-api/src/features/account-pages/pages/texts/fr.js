@@ -157,6 +157,8 @@ export default {
     'email-change-refused': 'Ce code est erroné ou a expiré. Réessayez, ou modifiez l’e-mail de nouveau.',
     'second-factor-refused':
       'Ce code est erroné ou déjà utilisé. Attendez le suivant ; l’horloge de votre appareil doit être à l’heure.',
+    'password-exposed':
+      'Trop de codes erronés ont suivi ce mot de passe. Choisissez-en un autre par « Mot de passe oublié ? », ou utilisez un code de secours ou une clé d’accès.',
     'challenge-refused': 'Cela a pris trop de temps, ou trop de codes étaient faux. Recommencez.',
     'too-many-factors': 'Vous en avez déjà le plus grand nombre. Retirez-en un d’abord.',
     'passkey-refused': 'Cette clé d’accès n’est pas acceptée. Essayez autrement.',

@@ -155,6 +155,8 @@ export default {
       'Este código está errado ou expirou. Tente de novo, ou altere o e-mail outra vez.',
     'second-factor-refused':
       'Este código está errado ou já foi usado. Espere pelo seguinte; o relógio do seu dispositivo tem de estar certo.',
+    'password-exposed':
+      'Demasiados códigos errados seguiram esta palavra-passe. Defina outra por «Esqueceu-se da palavra-passe?», ou use um código de recuperação ou uma chave de acesso.',
     'challenge-refused': 'Demorou demasiado, ou demasiados códigos estavam errados. Recomece.',
     'too-many-factors': 'Já tem o máximo. Remova primeiro um.',
     'passkey-refused': 'Esta chave de acesso não é aceite. Tente de outra forma.',
