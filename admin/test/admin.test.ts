@@ -331,7 +331,8 @@ describe('a user', () => {
     const { code, stderr } = await run(['Users::show', 'ghost'])
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'No user has the username, e-mail or userid "ghost"; Users::list lists the users\n',
+      stderr:
+        'No user has the username, e-mail or userid "ghost"; Users::list lists the users (more: --trace)\n',
     })
   })
 })

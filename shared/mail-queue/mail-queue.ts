@@ -1,4 +1,5 @@
 import type { Telemetry } from 'bullmq'
+import { AppError } from '../app-error.ts'
 import { within } from '../clock.ts'
 import type { ReadInstallation } from '../database/installation.ts'
 import { describeTls } from '../redis/open-redis.ts'
@@ -151,8 +152,9 @@ async function open(
 
   async function connect(): Promise<OpenQueue> {
     const installation = await readInstallation().catch(() => {
-      // Its check of the database says why.
-      throw new Error('it waits for the database, which has its name')
+      // The check of the database says why.
+      const options = { state: 'waits for the database' }
+      throw new AppError('unavailable', 'The database has the name of the queue', options)
     })
     const name = nameQueue(url, installation)
     isLate.throwIfAborted()

@@ -295,7 +295,7 @@ describe.concurrent('the process', () => {
     await expect
       .poll(() => service.output())
       .toMatch(
-        /"waitsFor":\["database at 127.0.0.1:1 \(\w+_URL\): (unreachable [^"]+|no answer)","queue at [\w.:]+ \(QUEUE_URL\): unreachable \(it waits for the database, which has its name\)"\].*not ready, waiting/,
+        /"waitsFor":\["database at 127.0.0.1:1 \(\w+_URL\): (unreachable [^"]+|no answer)","queue at [\w.:]+ \(QUEUE_URL\): waits for the database \([^"]+\)"\].*not ready, waiting/,
       )
     expect(service.output()).not.toContain('s3cr3t')
   })
