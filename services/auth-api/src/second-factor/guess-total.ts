@@ -27,12 +27,12 @@ export const GUESSES_PROPERTY = `${INTERNAL_PROPERTY_PREFIX}guesses`
 /** From here on a code is accepted an hour after the last wrong one. */
 const SLOW_FROM = 100
 const PAUSE_SECONDS = 60 * 60
-/** Of a million codes three are valid at a time for each app: so many guesses find one with a probability of 0.09 %. */
+/** Three of a million codes are valid at a time for each app: this many guesses find one with a probability of 0.09 %. */
 const MAX_GUESSES = 300
 
 /**
- * Limits the wrong codes behind one password, of all days together and of clients that the account does not know: whoever sends so
- * many has the password. In the end the password opens nothing to such a client, and the reset by mail sets a new one.
+ * Limits the wrong codes that clients unknown to the account send after one password, of all days together: the password has
+ * leaked. In the end it opens nothing to such a client, and only the reset by mail sets a new one.
  */
 export function createGuessTotal({ transaction, usersIn, clock }: GuessTotalDependencies) {
   /** Throws `rate_limited` before the pause is over, and `password_exposed` when the total is reached. The user is locked. */
