@@ -40,8 +40,16 @@ export const VALID_FROM_PROPERTY = `${INTERNAL_PROPERTY_PREFIX}valid_from`
 /** The token that the last valid-from time does not end. */
 export const EXEMPT_TOKEN_PROPERTY = `${INTERNAL_PROPERTY_PREFIX}exempt_token`
 
+/** The claims by which a token is told from others. The answers to a repeated refresh share their `jti`. */
+export interface TokenOfUser {
+  jti: string
+  /** The user's valid-from time when the token was issued. */
+  valid_from: number
+}
+
 /** The exemption of a token from one valid-from time: the next one ends the token too. */
-export const exemptionOf = (validFrom: number, jti: string): string => `${validFrom} ${jti}`
+export const exemptionOf = (validFrom: number, { jti, valid_from }: TokenOfUser): string =>
+  `${validFrom} ${jti} ${valid_from}`
 
 /** The user's first property called `name`. */
 export const findProperty = (user: Pick<User, 'properties'>, name: string): string | undefined =>
@@ -61,12 +69,12 @@ export const validFromOf = (user: Pick<User, 'properties'>): number =>
  * Whether the user's valid-from time leaves a token valid. The token has the time that its user had: a comparison with `iat`
  * would leave a token valid that a replica with a fast clock has issued.
  */
-export function isIssuedAfterValidFrom(
-  user: Pick<User, 'properties'>,
-  { valid_from, jti }: { valid_from: number; jti: string },
-): boolean {
+export function isIssuedAfterValidFrom(user: Pick<User, 'properties'>, token: TokenOfUser): boolean {
   const validFrom = validFromOf(user)
-  return valid_from >= validFrom || findProperty(user, EXEMPT_TOKEN_PROPERTY) === exemptionOf(validFrom, jti)
+  return (
+    token.valid_from >= validFrom ||
+    findProperty(user, EXEMPT_TOKEN_PROPERTY) === exemptionOf(validFrom, token)
+  )
 }
 
 /** The role that handlers check; an empty role is `user`. */

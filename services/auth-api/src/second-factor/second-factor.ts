@@ -145,7 +145,7 @@ export function createSecondFactor(
         if (codes.length > 0) await recoveryCodes.replace(factors, userid, codes, new Date(now))
         const isFirst = factorKindsOf(user).length === 0
         const [current] = await Promise.all([
-          isFirst ? revokeUserTokens(users, user, now, { except: claims.jti }) : user,
+          isFirst ? revokeUserTokens(users, user, now, { except: claims }) : user,
           endBegunChanges(db, userid, new Date(now)),
           storeFactorKinds(factors, users, userid),
           audit.write(db, { name: 'factor.added', userid, reason: kind }),

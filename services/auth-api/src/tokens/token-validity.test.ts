@@ -198,8 +198,12 @@ it.each<{ why: string; status: Partial<TokenStatus>; is?: true }>([
   { why: 'issued at the valid-from time', status: { user: validFrom(1_000) }, is: true },
   {
     why: 'that the valid-from time exempts',
-    status: { user: validFrom(2_000, exemptionOf(2_000, 'one')) },
+    status: { user: validFrom(2_000, exemptionOf(2_000, CLAIMS)) },
     is: true,
+  },
+  {
+    why: 'of an answer to the same refresh that an earlier valid-from time has ended',
+    status: { user: validFrom(2_000, exemptionOf(2_000, { ...CLAIMS, valid_from: 1_500 })) },
   },
 ])('a token $why is current: $is', ({ status, is = false }) => {
   const found = { user: ada(), ...NOT_REPLACED, isSessionRevoked: false, ...status }

@@ -38,7 +38,7 @@ export function createApplyEmailChange({
     // These follow the new e-mail. Sent with it, one of them could fail first and hide that the e-mail is taken.
     await Promise.all([
       endCodes(transaction, user.userid, new Date(now)),
-      revokeUserTokens(users, user, now, { except: claims.jti }),
+      revokeUserTokens(users, user, now, { except: claims }),
       notify(transaction, user, { template: 'email-changed' }, audit.address),
       audit.write(transaction, { name: 'email.changed', userid: user.userid }),
     ])
