@@ -61,7 +61,7 @@ describe('starting mailer-worker', () => {
       503,
       {
         title: 'Temporarily unavailable',
-        checks: { database: 'unreachable', queue: 'unreachable', mail: 'ok' },
+        checks: { database: 'unreachable', queue: 'waits for the database', mail: 'ok' },
       },
     ])
     expect((await worker.get('/health/live')).status).toBe(200)
