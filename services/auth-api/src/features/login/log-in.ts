@@ -72,7 +72,8 @@ export function createLogIn({
       throw new AppError('invalid_credentials', 'The username or the password is wrong')
     }
     if (verification.rehashed) await replaceHash(user.userid, user.passwordHash, verification.rehashed)
-    await requireSecondFactor(user, audit)
+    // What is begun now is begun under the hash that is stored now.
+    await requireSecondFactor({ ...user, passwordHash: verification.rehashed ?? user.passwordHash }, audit)
     audit.report({ name: 'login.succeeded', userid: user.userid })
     await notifyNewClient(user, audit)
     return issueToken(user, readAt, audit)
