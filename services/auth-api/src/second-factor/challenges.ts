@@ -43,6 +43,8 @@ const Challenge = z.object({
   begun_under: z.string(),
   /** The recovery codes that the challenge confirms, sealed. */
   codes: z.string().optional(),
+  /** The codes that they replace. */
+  replaces: z.array(z.string()).optional(),
 })
 
 export type Challenge = z.output<typeof Challenge>
@@ -64,6 +66,7 @@ export interface ChallengeSubject {
   user: User
   begunUnder: string
   codes?: string
+  replaces?: string[]
 }
 
 /**
@@ -106,6 +109,7 @@ export function createChallenges({ secret, previousSecret, guard, clock }: Chall
         valid_from: subject ? validFromOf(subject.user) : 0,
         begun_under: subject?.begunUnder ?? '',
         codes: subject?.codes,
+        replaces: subject?.replaces,
       })
         .setProtectedHeader({ alg: 'HS256', typ: TYPE })
         .setAudience(purpose)

@@ -59,7 +59,9 @@ export function createManageFactors(dependencies: ManageFactorsDependencies) {
       if (!guard.hasFactor(user)) throw nothingToReplace()
       const created = recoveryCodes.create()
       const codes = await secrets.sealNewCodes(user.userid, created)
-      const challenge = await challenges.issue('latchkey-recovery-codes', { user, begunUnder, codes })
+      const replaces = await nameCodes(db, user.userid)
+      const subject = { user, begunUnder, codes, replaces }
+      const challenge = await challenges.issue('latchkey-recovery-codes', subject)
       return { recoveryCodes: created, challenge }
     },
 
@@ -71,7 +73,9 @@ export function createManageFactors(dependencies: ManageFactorsDependencies) {
         if (!guard.hasFactor(user)) throw nothingToReplace()
         const { userid } = user
         const codes = await secrets.openNewCodes(userid, challenge.codes ?? '')
-        if (!codes) throw challengeRefused()
+        // Some may have been used since. Newer ones, of another renewal, are not replaced.
+        const present = await nameCodes(db, userid)
+        if (!codes || !present.every((name) => challenge.replaces?.includes(name))) throw challengeRefused()
         await recoveryCodes.replace(createFactorRepository(db), userid, codes, new Date(clock()))
         await audit.write(db, { name: 'recovery_codes.renewed', userid })
         await notify(db, user, { template: 'recovery-codes-renewed' }, audit.address)
@@ -79,6 +83,10 @@ export function createManageFactors(dependencies: ManageFactorsDependencies) {
     },
   }
 }
+
+/** The recovery codes that a user has, by the start of their random ids. */
+const nameCodes = async (db: Queryable, userid: string): Promise<string[]> =>
+  (await createFactorRepository(db).findCodes(userid)).map(({ id }) => id.slice(0, 8))
 
 const nothingToReplace = () =>
   new AppError('factor_not_found', 'Recovery codes replace a second factor, and you have none; add one first')
