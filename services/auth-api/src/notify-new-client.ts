@@ -62,13 +62,9 @@ export function createNotifyNewClient(dependencies: NotifyNewClientDependencies)
   }
 }
 
-/** Whether the user has logged in from this client before. */
-export const isKnownClient = (user: User, audit: Pick<RequestAudit, 'address' | 'agent'>): boolean =>
-  knownClientsOf(user).includes(clientOf(user, audit))
-
 const knownClientsOf = (user: User): string[] =>
   (findProperty(user, KNOWN_CLIENTS_PROPERTY) ?? '').split(' ').filter(Boolean)
 
 /** Short, because many have to fit into a property, and different for each user. */
-const clientOf = ({ userid }: User, { address, agent }: Pick<RequestAudit, 'address' | 'agent'>): string =>
+const clientOf = ({ userid }: User, { address, agent }: RequestAudit): string =>
   hash('sha256', `${userid} ${maskNetwork(address)} ${agent.replace(/\d+/g, '')}`, 'base64url').slice(0, 8)

@@ -71,12 +71,23 @@ const users = () => createUserRepository(app.database.db)
 const storedHash = async () => (await users().findById(user.userid))?.passwordHash ?? ''
 async function guesses(): Promise<string | null | undefined> {
   const stored = await users().findById(user.userid)
-  return stored?.properties.find(({ name }) => name === 'latchkey.guesses')?.value?.split(' ')[0]
+  return stored?.properties.find(({ name }) => name === 'latchkey.guesses')?.value?.split(' ')[1]
 }
-/** Stores what so many wrong codes of strangers leave. */
+/** Stores what so many more wrong codes of strangers leave. */
 async function guessed(count: number): Promise<void> {
+  const stored = await users().findById(user.userid)
+  const value = stored?.properties.find(({ name }) => name === 'latchkey.guesses')?.value ?? ''
+  const known = value
+    .split(' ')
+    .slice(3)
+    .map((address) => ` ${address}`)
+    .join('')
   const digest = hash('sha256', await storedHash(), 'base64url').slice(0, 16)
-  await users().setProperty(user.userid, 'latchkey.guesses', `${count} ${Math.floor(now / 1000)} ${digest}`)
+  await users().setProperty(
+    user.userid,
+    'latchkey.guesses',
+    `${digest} ${count} ${Math.floor(now / 1000)}${known}`,
+  )
 }
 
 describe('wrong codes after one password, of all days', () => {
@@ -151,11 +162,25 @@ describe('wrong codes after one password, of all days', () => {
       expect((await answerFrom(known, right(), there)).statusCode).toBe(200)
     })
 
-    it('leave the owner the addresses of before with another browser too', async () => {
+    it('leave the owner what strangers spend on a replica', async () => {
       const known = '10.201.7.7'
       expect((await answerFrom(known, right())).statusCode).toBe(200)
       pass(STEP_MS)
       await guessed(300)
+      await using replica = await startApp({ settings: SETTINGS, database })
+      replica.setClock(now)
+      const there = { to: replica }
+      for (let guess = 0; guess < 120; guess++)
+        expect((await answerFrom(stranger(), right(), there)).statusCode).toBe(403)
+      expect((await answerFrom(known, right(), there)).statusCode).toBe(200)
+    })
+
+    it('are of an address, not of a browser or a network', async () => {
+      const known = '10.202.7.7'
+      expect((await answerFrom(known, right())).statusCode).toBe(200)
+      pass(STEP_MS)
+      await guessed(300)
+      expect((await answerFrom('10.202.7.8', right())).statusCode, 'a neighbour').toBe(403)
       expect((await answerFrom(known, right(), { agent: 'another browser' })).statusCode).toBe(200)
     })
   })

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
 import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import { decodeJwt, SignJWT } from 'jose'
@@ -21,12 +22,14 @@ import {
 const STEP_MS = 30_000
 const START = Math.ceil(Date.now() / STEP_MS) * STEP_MS
 const NEW_PASSWORD = 'N3w-p4ssw0rd!'
+const FACTOR_KEY = randomBytes(32).toString('base64')
 const typeOf = (name: string) => `urn:latchkey:problem:${name}`
 
 let app: TestApp
 beforeAll(async () => {
   app = await startApp({
     settings: factorSettings({
+      FACTOR_SECRET: FACTOR_KEY,
       SECOND_FACTOR_ROLES: 'admin',
       REFRESH_WINDOW: '3599',
       SESSIONS: 'on',
@@ -320,6 +323,36 @@ describe('recovery codes', () => {
     expect(await confirm('')).toMatchObject({ status: 400 })
     atStep(30)
     expect(await confirm(challenge)).toMatchObject(isRefused)
+  })
+
+  it('are not replaced by a renewal that was begun before they were', async () => {
+    const user = await aUser(app)
+    const { token } = await enrolUser(app, user, atStep(0))
+    const begin = async () => (await post(app, '/profile/factors/recoverycodes', {}, token)).json()
+    const confirm = async (challenge: string) =>
+      (await post(app, '/profile/factors/recoverycodes/confirm', { challenge }, token)).statusCode
+    const [earlier, later] = [await begin(), await begin()]
+    expect(await confirm(later.challenge)).toBe(204)
+    expect(await confirm(earlier.challenge)).toBe(422)
+    const login = await answer(app, await challengeOf(app, user), later.recoveryCodes[0])
+    expect(login.statusCode).toBe(200)
+  })
+
+  it('and codes of an app are accepted at the login that hashes the password anew', async () => {
+    await using rehashing = await startApp({
+      database: app.database,
+      settings: {
+        ...factorSettings({ FACTOR_SECRET: FACTOR_KEY }),
+        PASSWORD_HASH: 'argon2id',
+        PASSWORD_HASH_ACCEPTED: 'sha1',
+      },
+    })
+    rehashing.setClock(atStep(0))
+    const user = await aUser(app)
+    const { secret } = await enrolUser(app, user, atStep(0))
+    rehashing.setClock(atStep(1))
+    const answered = await answer(rehashing, await challengeOf(rehashing, user), codeAt(secret, atStep(1)))
+    expect(answered.statusCode).toBe(200)
   })
 
   it('are not made for a user who has no factor to replace', async () => {

@@ -82,7 +82,13 @@ export function createFactorLimiter({ knownAddresses, ...options }: FactorLimite
       await ofDay.giveBack(key)
       throw tooManyRequests(counted)
     }
-    const result = await work()
+    let result: Result
+    try {
+      result = await work()
+    } catch (error) {
+      if (!(error instanceof AppError && error.code === 'second_factor_refused')) await ofDay.giveBack(key)
+      throw error
+    }
     await ofDay.giveBack(key)
     return result
   }

@@ -12,18 +12,21 @@ export interface GuessTotalDependencies {
   clock: Clock
 }
 
-/** The wrong codes behind a user's present password. */
+/** The wrong codes after a user's present password, and the addresses of right ones. */
 interface Guesses {
   count: number
   /** The time of the last one, in seconds since the epoch. */
   lastAt: number
+  /** Digests of addresses, the oldest first. */
+  known: readonly string[]
 }
 
 export type GuessTotal = ReturnType<typeof createGuessTotal>
 
-/** `<count> <time of the last one> <digest of the stored hash>`: a new password begins anew. */
-export const GUESSES_PROPERTY = `${INTERNAL_PROPERTY_PREFIX}guesses`
-
+/** `<digest of the stored hash> <count> <time of the last one> <address> …`: a new password begins anew. */
+const GUESSES_PROPERTY = `${INTERNAL_PROPERTY_PREFIX}guesses`
+/** A property has room for this many. */
+const MAX_ADDRESSES = 16
 /** From here on a code is accepted an hour after the last wrong one. */
 const SLOW_FROM = 100
 const PAUSE_SECONDS = 60 * 60
@@ -31,60 +34,69 @@ const PAUSE_SECONDS = 60 * 60
 const MAX_GUESSES = 300
 
 /**
- * Limits the wrong codes that clients unknown to the account send after one password, of all days together: the password has
- * leaked. In the end it opens nothing to such a client, and only the reset by mail sets a new one.
+ * Limits the wrong codes after one password, of all days together, from addresses that never sent a right one: the password has
+ * leaked. In the end it opens nothing to them, and only the reset by mail sets a new one. The count is in the database, since it
+ * outlives a Redis and every process.
  */
 export function createGuessTotal({ transaction, usersIn, clock }: GuessTotalDependencies) {
-  /** Throws `rate_limited` before the pause is over, and `password_exposed` when the total is reached. The user is locked. */
-  function requireLeft(user: User): void {
-    const { count, lastAt } = guessesOf(user)
-    if (count >= MAX_GUESSES)
-      throw new AppError(
-        'password_exposed',
-        'Too many wrong codes were sent after this password; set a new one by POST /login/resetrequest, or use a recovery code or a passkey',
-      )
-    const retryAfterSeconds = lastAt + PAUSE_SECONDS - toNumericDate(clock())
-    if (count >= SLOW_FROM && retryAfterSeconds > 0) throw tooManyRequests({ retryAfterSeconds })
-  }
-
-  async function add(userid: string, isKnown: (user: User) => boolean): Promise<void> {
-    await transaction(async (db) => {
+  const change = (userid: string, work: (guesses: Guesses) => Guesses | undefined): Promise<boolean> =>
+    transaction(async (db) => {
       const users = usersIn(db)
       const user = await users.lockAndFind(userid)
-      if (!user || isKnown(user)) return
-      const value = `${guessesOf(user).count + 1} ${toNumericDate(clock())} ${digestOf(user)}`
+      const changed = user && work(guessesOf(user))
+      if (!user || !changed) return false
+      const { count, lastAt, known } = changed
+      const value = [digestOf(user.passwordHash), count, lastAt, ...known].join(' ')
       await users.setProperty(userid, GUESSES_PROPERTY, value)
+      return true
     })
-  }
+
+  /** Counts a code of an unknown address; false for a known one. Throws `rate_limited` and `password_exposed`. */
+  const take = (userid: string, address: string): Promise<boolean> =>
+    change(userid, ({ count, lastAt, known }) => {
+      if (known.includes(address)) return undefined
+      if (count >= MAX_GUESSES) throw passwordExposed()
+      const now = toNumericDate(clock())
+      const retryAfterSeconds = lastAt + PAUSE_SECONDS - now
+      if (count >= SLOW_FROM && retryAfterSeconds > 0) throw tooManyRequests({ retryAfterSeconds })
+      return { count: count + 1, lastAt: now, known }
+    })
+
+  const giveBack = (userid: string, address?: string): Promise<boolean> =>
+    change(userid, ({ count, known, ...rest }) => ({
+      ...rest,
+      count: Math.max(count - 1, 0),
+      known: address === undefined ? known : [...known, address].slice(-MAX_ADDRESSES),
+    }))
 
   return {
-    /**
-     * Runs an attempt with a code, which calls `requireLeft` with the locked user, and counts it when the code is refused; nothing of
-     * it for a client that `isKnown` to the user.
-     */
-    async limit<Result>(
-      userid: string,
-      isKnown: (user: User) => boolean,
-      attempt: (requireLeft: (user: User) => void) => Promise<Result>,
-    ): Promise<Result> {
+    /** Runs an attempt with a code. It is counted before it is judged, and given back unless the code was wrong. */
+    async limit<Result>(userid: string, from: string, attempt: () => Promise<Result>): Promise<Result> {
+      const address = digestOf(`${userid} ${from}`).slice(0, 8)
+      if (!(await take(userid, address))) return attempt()
+      let result: Result
       try {
-        return await attempt((user) => {
-          if (!isKnown(user)) requireLeft(user)
-        })
+        result = await attempt()
       } catch (error) {
-        // The transaction of the attempt is rolled back. Attempts of one account take turns from its limit on, so few are ahead.
-        if (error instanceof AppError && error.code === 'second_factor_refused') await add(userid, isKnown)
+        if (!(error instanceof AppError && error.code === 'second_factor_refused')) await giveBack(userid)
         throw error
       }
+      await giveBack(userid, address)
+      return result
     },
   }
 }
 
 function guessesOf(user: User): Guesses {
-  const [count, lastAt, digest] = (findProperty(user, GUESSES_PROPERTY) ?? '').split(' ')
-  return digest === digestOf(user)
-    ? { count: Number(count), lastAt: Number(lastAt) }
-    : { count: 0, lastAt: 0 }
+  const [digest, count, lastAt, ...known] = (findProperty(user, GUESSES_PROPERTY) ?? '').split(' ')
+  if (digest !== digestOf(user.passwordHash)) return { count: 0, lastAt: 0, known: [] }
+  return { count: Number(count), lastAt: Number(lastAt), known }
 }
 
-const digestOf = ({ passwordHash }: User): string => hash('sha256', passwordHash, 'base64url').slice(0, 16)
+const digestOf = (text: string): string => hash('sha256', text, 'base64url').slice(0, 16)
+
+const passwordExposed = () =>
+  new AppError(
+    'password_exposed',
+    'Too many wrong codes were sent after this password; set a new one by POST /login/resetrequest, or use a recovery code or a passkey',
+  )

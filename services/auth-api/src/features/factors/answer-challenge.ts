@@ -1,7 +1,5 @@
-import type { User } from '@latchkey/shared/users/user.ts'
 import type { Client } from '../../client.ts'
 import type { KnownAddresses } from '../../limits/known-addresses.ts'
-import { isKnownClient } from '../../notify-new-client.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { codeKindOf, type VerifyCode } from './verify-code.ts'
@@ -35,17 +33,8 @@ export const createAnswerChallenge =
     return secondFactor.factorAttempts.logIn(client, attempt, async () => {
       const canBeGuessed = kind === 'totp' && !(await knownAddresses.has(client.request, userid))
       if (!canBeGuessed) return secondFactor.answer(challenge, verify, audit)
-      // The addresses of the limits end with their Redis; the clients of the user do not.
-      const isKnown = (user: User) => isKnownClient(user, audit)
-      return secondFactor.guessTotal.limit(userid, isKnown, (requireLeft) =>
-        secondFactor.answer(
-          challenge,
-          (db, user) => {
-            requireLeft(user)
-            return verify(db, user)
-          },
-          audit,
-        ),
+      return secondFactor.guessTotal.limit(userid, audit.address, () =>
+        secondFactor.answer(challenge, verify, audit),
       )
     })
   }
