@@ -46,9 +46,17 @@ export async function createTokens(
   })
   const revokeSession = createRevokeSession({ revocations, lifetimeSeconds, clock })
   const recordUse = createRecordUse({ revocations, failures, logger, databaseTime: databaseClock.now })
+  const validity = createTokenValidity({
+    revocations,
+    recordUse,
+    cacheSeconds,
+    databaseTime: databaseClock.now,
+    monotonic,
+  })
   /** Ends the session of a token that is refreshed after its successor was used: two clients have it. */
   const revokeReusedSession = async ({ claims, audit }: Caller): Promise<void> => {
     await revokeSession(sessionIdOf(claims), claims.exp)
+    validity.forgetSession(sessionIdOf(claims))
     audit.report({ name: 'token.reused', userid: claims.sub })
   }
   return {
@@ -61,13 +69,7 @@ export async function createTokens(
       clock,
       onFuture: createClockSkew({ registry, logger, clock }),
     }),
-    validity: createTokenValidity({
-      revocations,
-      recordUse,
-      cacheSeconds,
-      databaseTime: databaseClock.now,
-      monotonic,
-    }),
+    validity,
     requireLogin: createRequireLogin(clock),
     getTokenUser,
     lockUser: createLockUser({ usersIn: createUserRepository, getTokenUser }),
