@@ -10,6 +10,8 @@ export interface SettlementDependencies {
 export interface Settlement {
   /** Whether the mail has left the outbox: sent or expired. Rejects without a database. */
   isSettled(id: string): Promise<boolean>
+  /** Whether the mail waits in the outbox of this installation. Rejects without a database. */
+  isPending(id: string): Promise<boolean>
   /** Deletes the mail's row; true for the one call that deletes it. Never rejects. */
   settle(id: string): Promise<boolean>
   /** Keeps the row of a mail that failed permanently, so that an admin can have it sent. Never rejects. */
@@ -43,6 +45,7 @@ export function createSettlement({ outbox, logger }: SettlementDependencies): Se
 
   return {
     // A job that was added by hand has no row, and is sent all the same.
+    isPending: async (id) => isOutboxId(id) && (await outbox.has(id)),
     isSettled: async (id) => isOutboxId(id) && !(await outbox.has(id)),
     settle: async (id) => !isOutboxId(id) || ((await attempt(id, () => outbox.remove(id))) ?? false),
     async keepFailed(id) {

@@ -123,7 +123,7 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
     work: async (signal) => {
       await settlement.settlePending()
       // For one release, so that an update delays no mail: the sweep would bring it a minute later.
-      await queue.moveFormer(async (id) => !(await settlement.isSettled(id))).catch(onError)
+      await queue.moveFormer(settlement.isPending).catch(onError)
       await sweepOutbox(signal)
     },
     logger,
