@@ -55,7 +55,7 @@ export const isTlsOption = (name: string): boolean =>
 export function parseTls({ protocol, searchParams }: URL): { tls: Tls; fault?: Fault } {
   const files: Record<string, string> = {}
   const modes = new Set<TlsMode>()
-  let given: JsonOptions = {}
+  let given: JsonOptions | undefined
   for (const [name, value] of searchParams) {
     const plain = plainName(name)
     const file = FILE_OPTIONS[plain]
@@ -72,8 +72,19 @@ export function parseTls({ protocol, searchParams }: URL): { tls: Tls; fault?: F
   if (modes.size > 1 || (isRediss && modes.has('disable'))) return { tls: IN_CLEAR, fault: SEVERAL_MODES }
   const isOn = isRediss || Object.keys(files).length > 0
   const [mode = isOn ? 'verify-full' : 'disable'] = modes
-  // As libpq does: an authority is named to be verified.
-  return { tls: { mode: mode === 'require' && files.ca ? 'verify-ca' : mode, files, given } }
+  // A JSON object says by itself what is verified.
+  const chosen = given ? mode : strengthen(mode, files.ca)
+  return { tls: { mode: chosen, files, given: given ?? {} } }
+}
+
+/**
+ * An authority is named to be verified, as for libpq. Any server gets a certificate of a public authority, which therefore says
+ * nothing without the host.
+ */
+function strengthen(mode: TlsMode, ca: string | undefined): TlsMode {
+  if (mode === 'disable') return mode
+  if (ca === 'system' || (mode === 'verify-ca' && ca === undefined)) return 'verify-full'
+  return mode === 'require' && ca !== undefined ? 'verify-ca' : mode
 }
 
 const IN_CLEAR: Tls = { mode: 'disable', files: {}, given: {} }

@@ -123,11 +123,13 @@ describe('TLS', () => {
   const MODES: readonly [string, TlsMode][] = [
     ['sslmode=disable', 'disable'],
     ['sslmode=require', 'require'],
-    ['sslmode=verify-ca', 'verify-ca'],
+    ['sslmode=verify-ca', 'verify-full'],
+    ['sslmode=verify-ca&sslrootcert=system', 'verify-full'],
+    ['sslmode=require&sslrootcert=system', 'verify-full'],
     ['sslmode=verify-full', 'verify-full'],
     ['ssl-mode=DISABLED', 'disable'],
     ['ssl-mode=REQUIRED', 'require'],
-    ['ssl_mode=VERIFY_CA', 'verify-ca'],
+    ['ssl_mode=VERIFY_CA', 'verify-full'],
     ['sslMode=VERIFY_IDENTITY', 'verify-full'],
     ['sslMode=trust', 'require'],
     ['useSSL=true', 'require'],
@@ -163,6 +165,7 @@ describe('TLS', () => {
     ['sslrootcert=CA', 'verify-full'],
     ['sslmode=verify-full&ssl-ca=CA', 'verify-full'],
     ['sslmode=require&sslrootcert=CA', 'verify-ca'],
+    ['sslmode=verify-ca&sslrootcert=CA', 'verify-ca'],
     ['sslmode=verify-full&sslrootcert=system', 'verify-full'],
   ])('verifies by the authority that is named: %s', (option, mode) => {
     for (const kind of SQL) {
