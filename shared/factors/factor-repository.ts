@@ -143,13 +143,13 @@ export function createFactorRepository(db: Queryable) {
     /** Deletes a confirmed factor of the user; false when the user has no such factor. */
     delete: (id: string, userid: string) => changesOne(DELETE, id, db.toUuidValue(userid)),
 
-    /** Deletes every factor and recovery code of the user. */
     /** Counts the users with a factor among the first thousand factors. */
     async countUsers(): Promise<number> {
       const [row] = await db.query<{ users: number | string }>(COUNT_USERS, [])
       return Number(row?.users ?? 0)
     },
 
+    /** Deletes every factor and recovery code of the user. */
     async deleteAll(userid: string): Promise<void> {
       await db.execute(DELETE_ALL, [db.toUuidValue(userid)])
       await db.execute(DELETE_CODES, [db.toUuidValue(userid)])
