@@ -26,7 +26,7 @@ RUN npm ci --omit=dev --workspaces --include-workspace-root=false \
   && find node_modules \( -name '*.map' -o -name '*.ts' -o -name '*.cts' -o -name '*.mts' -o -name '*.md' \) -type f -delete
 # npm describes a tree in which nothing is missing and nothing is unneeded. Without its time and its random number the
 # description is the same for the same lock file.
-RUN npm pkg delete dependencies && npm pkg delete devDependencies --workspaces --include-workspace-root \
+RUN npm pkg delete dependencies optionalDependencies && npm pkg delete devDependencies --workspaces --include-workspace-root \
   && npm prune --omit=dev && rm -rf node_modules/.cache \
   && npm sbom --sbom-format cyclonedx --sbom-type application > sbom.json \
   && sed --in-place '/"serialNumber":/d; /"timestamp":/d' sbom.json
