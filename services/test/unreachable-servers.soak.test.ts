@@ -42,7 +42,9 @@ describe.concurrent.each(SERVICES)('%s without a reachable server', (service) =>
       return [response.status, ((await response.json()) as { checks: unknown }).checks]
     }
     expect(await waitsFor()).toMatch(/database at database:5432.*queue at queue:6379/)
-    await expect.poll(ready).toMatchObject([503, { database: 'unreachable', queue: 'unreachable' }])
+    await expect
+      .poll(ready)
+      .toMatchObject([503, { database: 'unreachable', queue: 'waits for the database' }])
 
     await using _database = await postgresContainer()
       .withNetwork(network)
