@@ -290,7 +290,8 @@ async function changeEmail(step: StepContext): Promise<void> {
   if (replicas.emailChange === 'confirmed' && isOther)
     return await requestEmail(step, token, answer, { password: currentPassword.currentPassword, mailed })
   const call = step.limited(user.userid)
-  if (replicas.emailChange === 'immediate' && !model.limits.mayTry('email', call))
+  const isLimited = replicas.emailChange === 'immediate' && isOther
+  if (isLimited && !(mayMailChange(step, user) && model.limits.mayTry('email', call)))
     return expectStatus(answer, 429)
   expect(model.isValidNow(token), 'may change the e-mail').toBe(true)
   if (isTakenByOther(model, user, email)) {
@@ -313,10 +314,7 @@ async function requestEmail(
   expect(model.isValidNow({ user, ...token }), 'may change the e-mail').toBe(true)
   if (password === undefined) return expectProblem(answer, 422, 'wrong-password')
   if (!provesPassword(step, answer, limited(user.email), password === user.password)) return
-  const mayMail =
-    model.limits.mayMail('email-change', limited(user.userid)) &&
-    model.limits.mayMail('email-change-to', limited(email))
-  if (!mayMail) return expectStatus(answer, 429)
+  if (!mayMailChange(step, user)) return expectStatus(answer, 429)
   const owner = model.findUser(email)
   const told = owner?.isDeleted ? [] : [owner ? `email-in-use ${owner.email}` : `email-change ${email}`]
   expect(mailed.map(toRecipient), 'mails').toEqual(told)
@@ -327,6 +325,11 @@ async function requestEmail(
   model.record('email.change_requested', user)
   expectProfile(answer, user, model)
 }
+
+/** Counts a change to another mailbox for the user and for the address; false when it is refused. */
+const mayMailChange = ({ model, limited, email }: StepContext, user: ModelUser): boolean =>
+  model.limits.mayMail('email-change', limited(user.userid)) &&
+  model.limits.mayMail('email-change-to', limited(email))
 
 function isTakenByOther(model: AccountModel, user: ModelUser, email: string): boolean {
   const owner = model.findUser(email)
