@@ -5,7 +5,7 @@ import type { DriverErrors, PoolUsage } from './database.ts'
 const UNREACHABLE =
   /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|HANDSHAKE_\w+|(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_\w+)$/
 
-/** The code of an error of ours: no connection of the pool became free. */
+/** The code of Latchkey's own error: no connection of the pool became free. */
 const NONE_FREE = 'NO_FREE_CONNECTION'
 
 const RETRY_AFTER_SECONDS = 2

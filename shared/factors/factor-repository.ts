@@ -55,7 +55,7 @@ const FIND: Statement = {
   text: `select id, kind, name, data, created_at, confirmed_at, last_used_at, last_counter, begun_under
     from user_factor where userid = $1 order by created_at, id`,
 }
-/** Reads a bounded number of rows: there is no index for a count of all. */
+/** Counts among the first thousand rows: no index serves a count of all. */
 const COUNT_USERS: Statement = {
   name: 'factor-count-users',
   text: `select count(distinct userid) as users from

@@ -1,7 +1,8 @@
 import { BlockList } from 'node:net'
 import { z } from 'zod'
 import { DATABASE_PROTOCOLS } from '../database/dialects.ts'
-import { type Fault, hostsOf } from './setting.ts'
+import type { Fault } from './fault.ts'
+import { hostsOf } from './setting.ts'
 
 /** What is wrong with an issuer. Any text without spaces is one; what looks like a web address has to be one. */
 export function findIssuerFault(text: string): Fault | undefined {

@@ -17,11 +17,11 @@ import {
   isPasskeyDomain,
   isPasskeyPage,
 } from './addresses.ts'
+import type { Fault } from './fault.ts'
 import { privateKey, privateKeyFile } from './private-key-setting.ts'
 import {
   checked,
   type Environment,
-  type Fault,
   list,
   matchingText,
   oneOf,

@@ -1,8 +1,9 @@
 import type { z } from 'zod'
 import { isPublishedSecret } from '../secrets/published-secrets.ts'
 import { SETTINGS, type SettingName, type Settings, type SettingValue } from './definitions.ts'
+import type { Fault } from './fault.ts'
 import { RULES } from './rules.ts'
-import type { Environment, Fault, Setting } from './setting.ts'
+import type { Environment, Setting } from './setting.ts'
 import { SettingsError } from './settings-error.ts'
 
 /**

@@ -1,7 +1,8 @@
 import { readFileSync, statSync } from 'node:fs'
 import { z } from 'zod'
 import { type PrivateKey, parsePrivateKey } from '../secrets/private-key.ts'
-import { type Fault, type Setting, setting, TEXT } from './setting.ts'
+import type { Fault } from './fault.ts'
+import { type Setting, setting, TEXT } from './setting.ts'
 
 const REMEDY =
   'Generate one with `npm run secret -- --key ed25519`; the path of a file belongs to the setting that ends with _FILE.'

@@ -1,7 +1,8 @@
 import { isClearText } from '../lifecycle/warn-of-clear-text.ts'
 import { KIND_OF, type PrivateKey } from '../secrets/private-key.ts'
 import type { SettingName, Settings } from './definitions.ts'
-import type { Environment, Fault } from './setting.ts'
+import type { Fault } from './fault.ts'
+import type { Environment } from './setting.ts'
 
 type Faults = readonly (readonly [SettingName, Fault])[]
 

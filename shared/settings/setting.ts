@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { decodeSecret } from '../secrets/secret.ts'
+import type { Fault } from './fault.ts'
 import { findOptionFault } from './url-options.ts'
 
 /** Settings as text, by name. */
@@ -19,12 +20,6 @@ export interface Setting<Value> {
   readonly remedy?: string | undefined
   /** True where the whole value is a secret, which has no example. A URL that contains a password has one. */
   readonly isSecret?: boolean
-}
-
-/** What is wrong with a value: a predicate of the setting's name, and what to do where the example does not say it. */
-export interface Fault {
-  readonly message: string
-  readonly remedy?: string
 }
 
 /** A default that depends on other settings or on the service. */

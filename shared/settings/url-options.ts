@@ -1,6 +1,6 @@
 import { closestName } from '@latchkey/text/closest-name.ts'
 import { findTlsFault, isTlsOption, TLS_OPTIONS } from '../tls-options.ts'
-import type { Fault } from './setting.ts'
+import type { Fault } from './fault.ts'
 
 const ANY = /./s
 const BOOLEAN = /^(true|false)$/
@@ -87,7 +87,7 @@ export function findOptionFault(url: URL): Fault | undefined {
 
 function unknownOption(name: string, known: readonly string[]): Fault {
   const closest = closestName(name, known)
-  // What is no name may be a part of a password.
+  // Text that is not a name may be a part of a password.
   const shown = /^[\w.-]{1,50}$/.test(name) ? name : 'of this name'
   return {
     message: `must not have the option ${shown}, which has no effect`,
