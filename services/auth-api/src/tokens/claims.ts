@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { RequestAudit } from '../audit/request-audit.ts'
 
@@ -23,6 +24,13 @@ export const Claims = z.object({
   valid_from: z.number(),
   data: UserClaims,
 })
+
+/**
+ * Returns the `jti` of the successors of the token `jti`. It is the same whenever the token is refreshed: a lost answer leaves
+ * no second branch of the session.
+ */
+export const successorOf = (jti: string): string =>
+  hash('sha256', `successor ${jti}`, 'base64url').slice(0, 36)
 
 /** The session of a token, which a refresh passes on to the next token. */
 export interface Session {

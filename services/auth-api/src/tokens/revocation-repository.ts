@@ -7,8 +7,7 @@ import {
 } from '@latchkey/shared/database/database.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { toUsers, USER_COLUMNS, USER_TABLES, type UserRow } from '@latchkey/shared/users/user-repository.ts'
-import type { Claims } from './claims.ts'
-import { successorOf } from './token-pair.ts'
+import { type Claims, successorOf } from './claims.ts'
 
 /** What the database knows about a token. */
 export interface TokenStatus {

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Clock } from '@latchkey/shared/clock.ts'
 import type { DependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
@@ -8,13 +7,6 @@ import type { RevocationRepository, TokenStatus } from './revocation-repository.
 
 /** How long a token is still accepted once its successor was used: for late answers, and for a second tab. */
 export const GRACE_MS = 10_000
-
-/**
- * Returns the `jti` of the successors of the token `jti`. It is the same whenever the token is refreshed: a lost answer leaves
- * no second branch of the session.
- */
-export const successorOf = (jti: string): string =>
-  hash('sha256', `successor ${jti}`, 'base64url').slice(0, 36)
 
 /** Whether the grace of a token is over: its successor was used before. */
 export const isReplaced = ({ replacedFrom }: Pick<TokenStatus, 'replacedFrom'>, now: number): boolean =>

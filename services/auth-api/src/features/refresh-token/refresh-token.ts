@@ -1,11 +1,11 @@
 import { AppError } from '@latchkey/shared/app-error.ts'
 import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
 import { factorKindsOf } from '@latchkey/shared/factors/user-factors.ts'
-import type { Caller, Claims } from '../../tokens/claims.ts'
+import { type Caller, type Claims, successorOf } from '../../tokens/claims.ts'
 import { currentAmr } from '../../tokens/current-amr.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
 import type { RevocationRepository } from '../../tokens/revocation-repository.ts'
-import { isReplaced, type RecordUse, successorOf } from '../../tokens/token-pair.ts'
+import { isReplaced, type RecordUse } from '../../tokens/token-pair.ts'
 import { isCurrent, revokedToken } from '../../tokens/token-validity.ts'
 
 export interface RefreshTokenDependencies {
