@@ -79,7 +79,7 @@ RUN mkdir -p /image/app/node_modules/.cache && cp -r /tmp/compiled /image/app/no
   && chmod -R a+rX,go-w /image/app && find /image -exec touch --no-dereference --date=@0 {} +
 
 FROM scratch AS runtime
-ARG VERSION=1.0.0
+ARG VERSION=1.0.0-rc.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.licenses="MIT" \
   org.opencontainers.image.base.name="docker.io/library/node:24-trixie-slim" \

@@ -23,14 +23,18 @@ export async function buildDebianPackage(tarball: string, target: string): Promi
   await run('tar', ['-xzf', tarball, '-C', root])
   await rename(join(root, 'package'), home)
   await placeInSystem(root, home)
-  const { version, description } = JSON.parse(await readFile(join(home, 'package.json'), 'utf8'))
-  await writeControlFiles(root, { version, description })
+  const manifest = JSON.parse(await readFile(join(home, 'package.json'), 'utf8'))
+  const version = toDebianVersion(manifest.version)
+  await writeControlFiles(root, { version, description: manifest.description })
   // npm sets no mode for others, and a strict umask would hide the files.
   await run('chmod', ['--recursive', 'u=rwX,go=rX', root])
   const file = join(target, `scriptify_${version}_all.deb`)
   await run('dpkg-deb', ['--root-owner-group', '--build', root, file])
   return file
 }
+
+/** Debian sorts `1.0.0~rc.0` before `1.0.0`, and `1.0.0-rc.0` after it. */
+export const toDebianVersion = (version: string): string => version.replace('-', '~')
 
 /** Puts program, manual and completions where the programs of a system look for them. */
 async function placeInSystem(root: string, home: string): Promise<void> {

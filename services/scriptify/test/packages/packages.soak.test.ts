@@ -5,8 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildDebianPackage } from '../../../../scripts/release/packages/debian-package.ts'
+import { buildDebianPackage, toDebianVersion } from '../../../../scripts/release/packages/debian-package.ts'
 import { packScriptify } from '../../../../scripts/release/packages/npm-package.ts'
+import manifest from '../../package.json' with { type: 'json' }
 import { hasDocker, ROOT } from '../terminal-docker.ts'
 import { bootSystemd, buildMachine, type Machine } from '../units/machine.ts'
 import { followPage, type Language } from './follow-page.ts'
@@ -20,8 +21,8 @@ const NPM_HOME = '/usr/local/lib/node_modules/@latchkey/scriptify'
 
 /** The packages of this version and of the next one, by their names. */
 let folder: string
-const VERSION = '1.0.0'
-const NEXT = '1.0.1'
+const { version: VERSION } = manifest
+const NEXT = '1.0.0'
 
 /** The commands of the README. */
 const [INSTALL_NPM = '', INSTALL_DEB = ''] =
@@ -39,7 +40,7 @@ const INSTALLATIONS = {
     has: ['/usr/local/bin/scriptify', '/usr/local/share/man/man1/scriptify.1'],
   },
   deb: {
-    install: (version: string) => INSTALL_DEB.replace(VERSION, version),
+    install: (version: string) => INSTALL_DEB.replace(toDebianVersion(VERSION), toDebianVersion(version)),
     remove: 'apt-get remove --yes scriptify',
     home: '/usr/share/scriptify',
     list: 'dpkg -L scriptify',

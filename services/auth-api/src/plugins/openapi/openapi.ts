@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger'
 import { isHttpUrl } from '@latchkey/shared/settings/addresses.ts'
 import fp from 'fastify-plugin'
+import manifest from '../../../package.json' with { type: 'json' }
 import { HIDDEN } from '../serve-files.ts'
 import { type ApiDescriptionOptions, createApiDescription } from './describe-api.ts'
 import { docsPage } from './docs-page.ts'
@@ -13,7 +14,7 @@ const INFO = {
     'A token is sent as `Authorization: Bearer <token>`.',
     'An error is an `application/problem+json` body (RFC 9457): test its `type`.',
   ].join('\n\n'),
-  version: '1.0.0',
+  version: manifest.version,
   contact: { name: 'The operator of this service' },
   license: { name: 'MIT', identifier: 'MIT' },
 }
