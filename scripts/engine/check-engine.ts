@@ -87,7 +87,7 @@ interface SuiteResult {
 async function runSuites(url: string): Promise<SuiteResult[]> {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'latchkey-engine-'))
   const file = join(folder.path, 'results.json')
-  const options = ['--config', 'vitest.engine.config.ts', '--reporter=json', `--outputFile.json=${file}`]
+  const options = ['--mode', 'engine', '--reporter=json', `--outputFile.json=${file}`]
   const child = spawn('npx', ['vitest', 'run', ...options], {
     cwd: ROOT,
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -1,8 +1,8 @@
-import { CHECKED_FILES } from './scripts/engine/areas.ts'
-import { configOf, project } from './vitest.config.ts'
+import { CHECKED_FILES } from '../../../scripts/engine/areas.ts'
+import { project } from './project.ts'
 
 /** The suites of databases on the one that `npm run check:engine` names, one file after the other. */
-export default configOf([
+export const projects = [
   project('given', {
     include: CHECKED_FILES,
     fileParallelism: false,
@@ -10,4 +10,4 @@ export default configOf([
     provide: { engine: 'given', givenUrl: process.env.CHECKED_DATABASE_URL ?? '' },
     testTimeout: 60_000,
   }),
-])
+]

@@ -1,18 +1,20 @@
 import {
-  configOf,
+  ANY_ENGINE,
+  ENGINE_TESTS,
   engineProject,
-  FIRST_ENGINE,
+  hasDocker,
+  MAIL_ON_CONTAINERS,
   project,
   SHARED_MODULES,
+  SLOW_ENGINE_TESTS,
   SOAK,
-  VARIED,
-} from './vitest.config.ts'
+} from './project.ts'
 
 /**
  * What clusters leave out: while one test holds the lock of a table, its node applies no change of the other nodes. What an
  * outage does there is in `mysql-clusters.soak.test.ts`.
  */
-const OF_ONE_SERVER = ['**/outage.engine.test.ts']
+const OF_ONE_SERVER = ['**/outage.engine{,.slow}.test.ts']
 
 /** These kill servers of clusters: they come late, one at a time, since a node that gets no processor counts as dead. */
 const FAILOVERS = ['services/test/{mysql-clusters,postgres-failover,redis-failover}.soak.test.ts']
@@ -28,34 +30,38 @@ const LONG = [
   'services/test/{backup,come-from-php,compose-secrets,faults,image-layers,one-host}.soak.test.ts',
   'services/test/{production,prometheus,rolling-update,rotate-secret,tls}.soak.test.ts',
 ]
-/** The long suites, run by `npm run test:soak`: init systems, images, kills, outages, rolling updates, backups. */
-const projects = [
+/** `npm run test:soak`: init systems, images, kills, outages, rolling updates, backups. */
+export const projects = [
   soakProject('soak', {
-    include: [SOAK, ...VARIED],
+    include: [SOAK, ...MAIL_ON_CONTAINERS],
     exclude: [...FAILOVERS, ...TWO_REGIONS, ...LONG],
   }),
   // `npm test` has one seed; these have another one each time.
-  project('properties', { ...SHARED_MODULES, include: ['**/*.property.test.ts'] }),
-  // What `npm test` leaves out of the engines.
-  engineProject('pgbouncer'),
+  project('properties', { ...SHARED_MODULES, include: ['**/*.property{,.slow}.test.ts'], exclude: [] }),
+  // What the other commands leave out of the engines.
+  soakEngine('pgbouncer'),
   // One cluster after the other: six servers of them leave too little processor to each.
-  engineProject('galera', { exclude: OF_ONE_SERVER, sequence: { groupOrder: 1 } }),
-  engineProject('group-replication', { exclude: OF_ONE_SERVER, sequence: { groupOrder: 2 } }),
+  soakEngine('galera', { exclude: OF_ONE_SERVER, sequence: { groupOrder: 1 } }),
+  soakEngine('group-replication', { exclude: OF_ONE_SERVER, sequence: { groupOrder: 2 } }),
   soakProject('failovers', { include: FAILOVERS, maxWorkers: 1, sequence: { groupOrder: 3 } }),
   soakProject('long', { include: LONG, sequence: { groupOrder: 4 } }),
   soakProject('long-two-regions', { include: TWO_REGIONS, sequence: { groupOrder: 5 } }),
 ]
 
-const seed = Date.now() % 1_000_000_000
-process.stderr.write(`Random tests repeat by TEST_SEED=${process.env.TEST_SEED ?? seed}\n`)
-
-export default configOf(projects, seed)
-
 function soakProject(...[name, test]: Parameters<typeof project>): ReturnType<typeof project> {
   return project(name, {
-    // What `npm test` leaves out of the suites that it runs as well.
-    provide: { engine: FIRST_ENGINE, combinations: ['PostgreSQL + Valkey'] },
+    // What the other commands leave out of the suites that they run as well.
+    provide: { engine: hasDocker ? 'postgres' : ANY_ENGINE, combinations: ['PostgreSQL + Valkey'] },
     testTimeout: 600_000,
+    exclude: [],
     ...test,
+  })
+}
+
+function soakEngine(...[engine, test]: Parameters<typeof engineProject>): ReturnType<typeof project> {
+  return engineProject(engine, {
+    exclude: [],
+    ...test,
+    include: hasDocker ? [ENGINE_TESTS, SLOW_ENGINE_TESTS] : [],
   })
 }

@@ -25,7 +25,7 @@ export default defineConfig({
     ],
     sequence: { sequencer: UnitTestsFirst },
     // The link in node_modules leads to the original, which has no mutants.
-    alias: { '@latchkey/shared': join(import.meta.dirname, 'shared') },
+    alias: { '@latchkey/shared': join(import.meta.dirname, '../../../shared') },
     globalSetup: ['services/test/servers/shared-servers.ts'],
     provide: { engine: 'embedded', hasDocker: false },
     // On a busy machine a shorter one would count as a killed mutant.
