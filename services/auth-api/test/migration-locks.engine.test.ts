@@ -6,7 +6,7 @@ import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { type Migration, readAllMigrations } from '@latchkey/shared/database/migration-files.ts'
 import { createMigrator, MIGRATION_LOCK } from '@latchkey/shared/database/migrations.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { engine, isCluster, isPostgres } from '../../test/support/engine.ts'
 import { createTestDatabase } from '../../test/support/test-database.ts'
 
@@ -100,12 +100,16 @@ describe.runIf(TABLES_ARE_WAITED_FOR)('a migration that waits for a table', () =
 
   it('gives up with the same words, and is applied by the next run', async () => {
     const { db, release } = await aLockedDatabase()
-    const { ended } = begin(db, [WIDER, AFTER], { ...PACE, giveUpMs: 100 })
-    await expect(ended).rejects.toThrow(
-      new RegExp(
-        `9998_wider.*waited 0.1 s for ${isWaiting.source.slice(11, -1)}.*; end that transaction, then migrate again`,
-      ),
-    )
+    const { ended, waits } = begin(db, [WIDER, AFTER])
+    await expect.poll(() => waits).toContainEqual(expect.stringMatching(isWaiting))
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 301_000 })
+    await expect(ended)
+      .rejects.toThrow(
+        new RegExp(
+          `9998_wider.*waited 300 s for ${isWaiting.source.slice(11, -1)}.*; end that transaction, then migrate again`,
+        ),
+      )
+      .finally(() => vi.useRealTimers())
     await release()
     expect(await begin(db, [WIDER, AFTER]).ended).toEqual([WIDER.name, AFTER.name])
   })
