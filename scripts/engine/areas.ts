@@ -9,7 +9,7 @@ export interface Area {
 export const AREAS: readonly Area[] = [
   {
     need: 'types, unique indexes that ignore case, triggers, transactions',
-    suites: ['user-repository', 'email-matching'],
+    suites: ['statements', 'email-matching'],
     breaks: 'two users share an e-mail or a username, or one is not found',
   },
   {
@@ -28,14 +28,10 @@ export const AREAS: readonly Area[] = [
     breaks: 'a mail is lost, sent twice, or sent although its request failed',
   },
   {
-    need: 'races of codes: forty guesses, eight uses at once',
-    suites: ['password-reset'],
-    breaks: 'a code can be guessed more often than RESET_ATTEMPTS, or used twice',
-  },
-  {
-    need: 'races of tokens: two refreshes, log-outs at once',
-    suites: ['refresh', 'log-out'],
-    breaks: 'a token works after its session has ended',
+    need: 'races of codes, factors and tokens: forty guesses, eight uses at once',
+    suites: ['races'],
+    breaks:
+      'a code can be guessed more often than RESET_ATTEMPTS, or used twice; a token works after its session has ended',
   },
 ]
 

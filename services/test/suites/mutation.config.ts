@@ -19,8 +19,8 @@ export default defineConfig({
     include: [
       'services/auth-api/src/{audit,limits,one-time-codes,plugins,second-factor,tokens}/*.test.ts',
       'services/auth-api/src/features/**/*.test.ts',
-      'services/auth-api/test/{audit,login,password-reset,password-reset.engine,rate-limit,refresh.engine,token-keys,tokens}.test.ts',
-      'services/auth-api/test/second-factor{.engine,-limits}.test.ts',
+      'services/auth-api/test/{audit,login,password-reset,rate-limit,refresh,token-keys,tokens}.test.ts',
+      'services/auth-api/test/second-factor{,-limits}.test.ts',
       'shared/{mail-outbox,passwords}/*.test.ts',
     ],
     sequence: { sequencer: UnitTestsFirst },
