@@ -471,29 +471,6 @@ describe('a thief with the password', () => {
     expect(sessions).toMatchObject([{ current: true }])
   })
 
-  it('does not overtake an owner who adds another first factor at the same moment', async () => {
-    const user = await aUser(app)
-    const tokens = await Promise.all([aToken(app, user), aToken(app, user)])
-    const begun = await Promise.all(
-      tokens.map((token) => post(app, '/profile/factors/passkey', { currentPassword: PASSWORD }, token)),
-    )
-    const answers = await Promise.all(
-      begun.map((options, index) => {
-        const credential = createPasskey(options)
-        return post(
-          [app, replica][index] ?? app,
-          '/profile/factors/passkey/confirm',
-          { credential },
-          tokens[index],
-        )
-      }),
-    )
-    expect(answers.map(outcomeOf).toSorted()).toEqual(['invalid-token', 'ok'])
-    const won = answers.find(({ statusCode }) => statusCode === 200)?.json()
-    expect(await listOf(won.token)).toMatchObject({ factors: [{ kind: 'passkey' }], recoveryCodes: 10 })
-    expect(outcomeOf(await answer(app, await challengeOf(app, user), won.recoveryCodes[0]))).toBe('ok')
-  })
-
   it('confirms no enrolment after a reset of the password that was begun before it', async () => {
     const user = await aUser(app)
     const stolen = await aToken(app, user)

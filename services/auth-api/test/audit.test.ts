@@ -200,3 +200,28 @@ describe('clients that collect reached limits', () => {
     expect(reached.filter((reason) => reason?.includes('unmatched'))).toEqual(['unmatched', 'unmatched'])
   })
 })
+
+it('the audit trail has what happened to a user, newest first', async () => {
+  const user = await aUser(app)
+  await logIn(app, user.email, 'a wrong password')
+  const headers = bearer(await aToken(app, user))
+  await app.server.inject({ method: 'POST', url: '/logout', headers, payload: { everywhere: true } })
+  const { findNewest } = createAuditRepository(app.database.db)
+  await expect.poll(() => findNewest(user.userid, 10)).toHaveLength(3)
+  const events = await findNewest(user.userid, 10)
+  expect(events.map(({ name }) => name).toSorted()).toEqual([
+    'login.refused',
+    'login.succeeded',
+    'sessions.logged_out',
+  ])
+  for (const event of events)
+    expect(event).toMatchObject({
+      userid: user.userid,
+      address: '127.0.0.1',
+      requestId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      count: 1,
+      at: expect.any(Date),
+    })
+  expect(await findNewest(user.userid, 1)).toEqual(events.slice(0, 1))
+  expect(await findNewest(crypto.randomUUID(), 10)).toEqual([])
+})

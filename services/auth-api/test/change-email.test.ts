@@ -369,3 +369,43 @@ describe('bad input', () => {
     expect(text).not.toMatch(new RegExp(`(?<![0-9a-f])${code}(?![0-9a-f])`))
   })
 })
+
+describe('an immediate change of e-mail', () => {
+  let immediate: TestApp
+  beforeAll(async () => {
+    immediate = await startApp({ database })
+  })
+  afterAll(() => immediate[Symbol.asyncDispose]())
+
+  const setEmail = (token: string, email: string) =>
+    immediate.server.inject({
+      method: 'PUT',
+      url: '/profile',
+      headers: bearer(token),
+      payload: { email, currentPassword: PASSWORD },
+    })
+  const pingThere = async (token: string) =>
+    (await immediate.server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })).statusCode
+
+  it('ends all other tokens and tells the old address', async () => {
+    const user = await aUser(immediate)
+    const [token, other] = [await aToken(immediate, user), await aToken(immediate, user)]
+    const changed = await setEmail(token, `moved-${user.email}`)
+    expect(changed.json()).toMatchObject({ email: `moved-${user.email}` })
+    expect(changed.json()).not.toHaveProperty('pendingEmail')
+    immediate.setClock(Date.now() + 6_000)
+    expect(await pingThere(other)).toBe(401)
+    expect(await pingThere(token), 'the one that changed it').toBe(200)
+    const notices = () => [...immediate.queued.values()].filter(({ to }) => to === user.email)
+    await expect.poll(() => notices().map(({ template }) => template)).toEqual(['email-changed'])
+    immediate.setClock(undefined)
+  })
+
+  it('of only its case ends nothing and sends no notice', async () => {
+    const user = await aUser(immediate)
+    const [token, other] = [await aToken(immediate, user), await aToken(immediate, user)]
+    expect((await setEmail(token, user.email.toUpperCase())).statusCode).toBe(200)
+    expect(await pingThere(other)).toBe(200)
+    expect([...immediate.queued.values()].filter(({ to }) => to === user.email)).toEqual([])
+  })
+})

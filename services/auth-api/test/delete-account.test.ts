@@ -58,15 +58,6 @@ it('ends the account, every token and every code of it, with a mail and an event
   expect((await logIn(app, email)).statusCode).toBe(200)
 })
 
-it('happens once when eight requests ask for it at the same time', async () => {
-  const user = await aUser(app)
-  const token = await aToken(app, user)
-  const statuses = (await Promise.all(Array.from({ length: 8 }, () => deleteOwn(token)))).map(
-    ({ statusCode }) => statusCode,
-  )
-  expect(statuses.toSorted()).toEqual([204, ...Array(7).fill(401)])
-})
-
 it('needs the current password, and a wrong one counts as a failed login', async () => {
   await using limited = await startApp({
     database: app.database,

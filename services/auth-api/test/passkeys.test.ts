@@ -284,16 +284,6 @@ describe('a login with the password and a passkey', () => {
     expect(alone.json().detail).toContain('PIN')
   })
 
-  it('accepts each challenge once, also where two requests arrive at the same time', async () => {
-    const user = await aUser(app)
-    const emulator = aDevice()
-    await aPasskey(user, emulator)
-    const signed = await sign(emulator, await challengeOf(app, user))
-    const answers = await Promise.all([send(signed), send(signed)])
-    expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 422])
-    expect((await send(signed)).json().type).toBe(typeOf('challenge-refused'))
-  })
-
   it('refuses the passkey of another user, and the challenge of one for the code of the other', async () => {
     const [user, other] = [await aUser(app), await aUser(app)]
     const [own, others] = [aDevice(), aDevice()]

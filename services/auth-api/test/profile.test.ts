@@ -11,12 +11,17 @@ import {
 } from './support/start-app.ts'
 
 let app: TestApp
+let user: TestUser
+let token: string
 beforeAll(async () => {
   app = await startApp()
+  user = await aUser(app)
+  token = await aToken(app, user)
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
-const update = (payload: unknown, as: string) =>
+const read = () => app.server.inject({ url: '/profile', headers: bearer(token) })
+const update = (payload: unknown, as = token) =>
   app.server.inject({ method: 'PUT', url: '/profile', headers: bearer(as), payload: payload as object })
 
 describe('PROFILE_PROPERTIES', () => {
@@ -54,7 +59,73 @@ describe('PROFILE_PROPERTIES', () => {
   })
 })
 
+describe('GET /profile', () => {
+  it('shows the user, with its picture and without what is internal', async () => {
+    const shown = await aUser(app, { name: 'Zoë 🗝', role: '' })
+    await app.users.setProperty(shown.userid, 'picture', 'https://example.com/p.png')
+    await app.users.setProperty(shown.userid, 'latchkey.valid_from', '1')
+    const response = await app.server.inject({ url: '/profile', headers: bearer(await aToken(app, shown)) })
+    expect(response.statusCode).toBe(200)
+    expect(response.headers['cache-control']).toBe('no-store')
+    expect(response.json()).toEqual({
+      userid: shown.userid,
+      name: 'Zoë 🗝',
+      email: shown.email,
+      username: shown.username,
+      role: 'user',
+      language: 'en',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      updated_at: null,
+      properties: { picture: 'https://example.com/p.png' },
+    })
+    expect(Math.abs(Date.parse(response.json().created_at) - Date.now()), 'in UTC').toBeLessThan(120_000)
+  })
+})
+
 describe('PUT /profile', () => {
+  it('changes what is given and leaves the rest', async () => {
+    const changed = await update({
+      name: 'Grace',
+      language: 'fr',
+      role: 'admin',
+      username: 'root',
+      unknown: 1,
+    })
+    expect(changed.statusCode).toBe(200)
+    expect(changed.json()).toMatchObject({
+      name: 'Grace',
+      language: 'fr',
+      email: user.email,
+      role: 'user',
+      username: user.username,
+    })
+    expect(changed.json().updated_at).not.toBeNull()
+    expect((await read()).json()).toEqual(changed.json())
+    expect((await update({})).json()).toEqual(changed.json())
+  })
+
+  it.each([{ name: '🗝'.repeat(50) }, { email: `${'é'.repeat(108)}@example.com` }])(
+    'stores as many characters as the limit says, of any width: %o',
+    async (body) => {
+      const own = await aToken(app, await aUser(app))
+      const response = await update({ language: 'pt', ...body }, own)
+      expect(response.statusCode).toBe(200)
+      expect(response.json()).toMatchObject(body)
+    },
+  )
+
+  it('refuses an e-mail that another user has, in any case, and accepts one that differs by an accent', async () => {
+    await aUser(app, { email: 'rené@example.com' })
+    const refused = await update({ email: 'RENÉ@example.com', name: 'Never' })
+    expect(refused.statusCode).toBe(409)
+    expect(refused.json().type).toBe('urn:latchkey:problem:email-taken')
+    expect(refused.json().detail).toBe('This e-mail address is already in use')
+    expect(refused.body).not.toMatch(/ix_|duplicate|constraint/i)
+    expect((await read()).json().name, 'all or nothing').not.toBe('Never')
+    expect((await update({ email: 'rene@example.com' })).statusCode).toBe(200)
+    expect((await update({ email: 'RENE@example.com' })).statusCode, 'their own in another case').toBe(200)
+  })
+
   it.each([
     { body: { name: '🗝'.repeat(51) }, path: 'name', message: 'must be at most 50 characters' },
     { body: { name: 'a\u0000b' }, path: 'name', message: 'must not contain control characters' },

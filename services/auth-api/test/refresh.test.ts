@@ -80,24 +80,6 @@ describe('a refreshed token whose successor was not used, since the answer was l
     expect(reuses(user.userid)).toEqual([])
   })
 
-  it('has one pair as its successor, however often and wherever it is refreshed', async () => {
-    const token = await aToken(app, await aUser(app))
-    setLeft(token, 200)
-    const answers = Array.from({ length: 40 }, (_, index) => refreshed(token, index % 2 ? app : replica))
-    const successors = await Promise.all(answers)
-    expect(new Set(successors.map(jtiOf)).size).toBe(1)
-    expect(jtiOf(successors[0] ?? '')).not.toBe(jtiOf(token))
-    for (const successor of successors) expect(await ping(successor, replica)).toBe(200)
-    // The pair goes on as one.
-    const [one = '', other = ''] = successors
-    setLeft(one, 100)
-    const next = await refreshed(one)
-    expect(jtiOf(await refreshed(other, replica))).toBe(jtiOf(next))
-    expect(await ping(next)).toBe(200)
-    setLeft(one, 100 - GRACE_SECONDS)
-    expect(await refresh(other)).toBe(401)
-  })
-
   it('is refreshed in a tab whose answer to the refresh before expires later', async () => {
     const first = await aToken(app, await aUser(app))
     setLeft(first, 290)
@@ -119,21 +101,6 @@ describe('a refreshed token whose successor was not used, since the answer was l
     setLeft(token, 200 - CACHE_SECONDS - 1)
     expect(await ping(token)).toBe(401)
     expect(reuses(user.userid)).toEqual([])
-  })
-
-  it('is refreshed or refused, and then ended, at the same time as a logout', async () => {
-    const token = await aToken(app, await aUser(app))
-    setLeft(token, 200)
-    const racing = Array.from({ length: 20 }, (_, index) =>
-      post('/refreshtoken', token, index % 2 ? app : replica),
-    )
-    const [logout, ...answers] = await Promise.all([post('/logout', token), ...racing])
-    expect(logout?.statusCode).toBe(204)
-    for (const answer of answers) {
-      expect([200, 401], answer.body).toContain(answer.statusCode)
-      if (answer.statusCode === 200) expect(await ping(answer.json().token)).toBe(401)
-    }
-    expect(await refresh(token)).toBe(401)
   })
 
   it('leaves one row, until it has expired', async () => {

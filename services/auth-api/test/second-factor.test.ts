@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
-import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import { decodeJwt, SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase } from '../../test/support/test-database.ts'
@@ -85,35 +84,6 @@ describe('a login in two steps', () => {
     const without = (await logIn(app, other.email)).json()
     expect(Object.keys(without)).toEqual(['token', 'data'])
     expect(decodeJwt(without.token)).not.toHaveProperty('amr')
-  })
-
-  it('accepts a code once, also when forty clients send it at the same time', async () => {
-    const user = await aUser(app)
-    const { secret } = await enrolUser(app, user, atStep(0))
-    const challenges = await Promise.all(Array.from({ length: 40 }, () => challengeOf(app, user)))
-    const code = codeAt(secret, atStep(1))
-    const answers = await Promise.all(challenges.map((challenge) => answer(app, challenge, code)))
-    const statuses = answers.map(({ statusCode }) => statusCode)
-    expect(statuses.toSorted()).toEqual([200, ...Array(39).fill(422)])
-    expect((await answer(app, await challengeOf(app, user), code)).json().type).toBe(
-      typeOf('second-factor-refused'),
-    )
-  })
-
-  it('accepts a challenge once, also when two right codes answer it at the same time', async () => {
-    const user = await aUser(app)
-    const { secret, recoveryCodes } = await enrolUser(app, user, atStep(0))
-    const challenge = await challengeOf(app, user)
-    const code = codeAt(secret, atStep(1))
-    const answers = await Promise.all(
-      [code, ...recoveryCodes.slice(0, 3)].map((each) => answer(app, challenge, each)),
-    )
-    expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 422, 422, 422])
-    const left = (await listOf(answers.find(({ statusCode }) => statusCode === 200)?.json().token))
-      .recoveryCodes
-    expect([9, 10], 'only the code of the winner is used').toContain(left)
-    const again = await answer(app, challenge, recoveryCodes[5] ?? '')
-    expect(again.json()).toMatchObject({ type: typeOf('challenge-refused'), status: 422 })
   })
 
   it('refuses the code of another account, and each of a closed enrolment', async () => {
@@ -408,22 +378,6 @@ describe('adding an authenticator app', () => {
     expect(variables, 'it is the first one').not.toHaveProperty('others')
     const replayed = await answer(app, await challengeOf(app, user), codeAt(secret, now))
     expect(replayed.statusCode, 'the code that confirmed it').toBe(422)
-  })
-
-  it('in two tabs at once keeps the secret of the last one only', async () => {
-    const user = await aUser(app)
-    const token = await aToken(app, user)
-    const begin = () => post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, token)
-    const begun = await Promise.all([begin(), begin(), begin(), begin()])
-    expect(begun.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200, 200])
-    expect(await createFactorRepository(app.database.db).find(user.userid)).toHaveLength(1)
-    const now = atStep(0)
-    const statuses = []
-    for (const each of begun) {
-      const code = codeAt(each.json().secret, now)
-      statuses.push((await post(app, '/profile/factors/totp/confirm', { code }, token)).statusCode)
-    }
-    expect(statuses.toSorted()).toEqual([200, 422, 422, 422])
   })
 
   it('waits a quarter of an hour for the first code, and takes three apps', async () => {

@@ -3,6 +3,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
+import { createReadInstallation } from '@latchkey/shared/database/installation.ts'
+import { ping } from '@latchkey/shared/database/ping.ts'
 import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
@@ -476,6 +478,15 @@ const CASES: Record<string, Case> = {
       expect(await audit.findNewest(randomUUID(), 10)).toEqual([])
       const isSince = (seconds: number) => audit.hasSince(userid, name, at(seconds))
       expect([await isSince(-0.001), await isSince(0)]).toEqual([true, false])
+    },
+  },
+  'the database says its time, and the name of the installation': {
+    sends: ['database-ping', 'installation-read'],
+    async run(db) {
+      const { now, busy } = await ping(db)
+      expect(busy).toBeUndefined()
+      expect(Math.abs(Number(now) - Date.now()), 'in UTC').toBeLessThan(600_000)
+      expect(await createReadInstallation(db)()).toMatch(/^\w+$/)
     },
   },
   'rows whose time is over are found, counted and deleted': {
