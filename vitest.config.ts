@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { ProgressReporter } from './services/test/suites/progress-reporter.ts'
 
 /** The projects of a command, by the name that Vitest's option `--mode` gives it; `test` is Vitest's own. */
 const SUITES: Record<string, () => Promise<{ projects: TestProjectInlineConfiguration[] }>> = {
@@ -24,6 +25,7 @@ export default defineConfig(async ({ mode }) => {
       // One file more than there are processors, since some of a run waits; with five, requests waited too long for a connection.
       maxWorkers: 3,
       globalSetup: ['services/test/servers/shared-servers.ts'],
+      reporters: [new ProgressReporter(), ...(process.env.GITHUB_ACTIONS ? ['github-actions' as const] : [])],
       sequence: { sequencer: inProjectOrder(projects.map(({ test }) => String(test?.name))) },
       projects: projects.map(({ test }) => ({ test: { ...test, env } })),
     },
