@@ -17,12 +17,12 @@ import {
 const OF_ONE_SERVER = ['**/outage.engine{,.slow}.test.ts']
 
 /** These kill servers of clusters: they come late, one at a time, since a node that gets no processor counts as dead. */
-const FAILOVERS = ['services/test/{mysql-clusters,postgres-failover,redis-failover}.soak.test.ts']
+export const FAILOVERS = ['services/test/{mysql-clusters,postgres-failover,redis-failover}.soak.test.ts']
 /** Two clusters of three servers and four services: it has the machine to itself. */
-const TWO_REGIONS = ['services/test/two-regions.soak.test.ts']
+export const TWO_REGIONS = ['services/test/two-regions.soak.test.ts']
 
 /** What takes longest. CI leaves out the projects whose names begin with `long`; they run before a release. */
-const LONG = [
+export const LONG = [
   'bench/**/*.soak.test.ts',
   'scripts/docs/**/*.soak.test.ts',
   'services/auth-api/test/{memory,rotate-key}.soak.test.ts',

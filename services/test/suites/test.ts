@@ -20,14 +20,11 @@ const ENGINES: Engine[] = hasDocker ? ['postgres', 'mysql'] : ['embedded']
 const LAUNCHER = 'scripts/local/**/*.test.ts'
 const BROWSER = 'services/auth-api/test/{account-pages,docs-page,passkeys-browser,session-browser}.test.ts'
 /** Of what `fast` would run otherwise: these start programs, or calculate for seconds. */
-const PROCESSES = [
+export const PROCESSES = [
   'admin/test/admin.test.ts',
-  'k8s/manifests.test.ts',
   'monitoring/monitoring.test.ts',
-  'scripts/docs/lint-openapi.test.ts',
   'scripts/release/{build-images,commands}.test.ts',
-  'services/auth-api/test/{extension-folder,hash-fairness,process,require-a-second-factor,use-from-your-app}.test.ts',
-  'services/auth-api/test/{clients/generated-clients,model/model}.test.ts',
+  'services/auth-api/test/{model/model,process}.test.ts',
   'services/scriptify/src/cli/compile-cache.test.ts',
   'services/scriptify/src/terminal/{history,node/interrupt-thread}.test.ts',
   'services/scriptify/src/units/{replace-files,env-file.property,systems/grammar.property}.test.ts',
