@@ -38,7 +38,6 @@ const casesOf = (server: string): Record<string, Case[]> => ({
     { code: 1, command: `SCRIPTIFY_BOOTLOADER=throwing.ts ${TERMINAL} -x 1` },
     { code: 1, command: `${RUN}forget` },
     { code: 1, command: method('forget', '--daemon') },
-    { code: 1, command: method('forget', '--daemon', '--keep-going') },
   ],
   '2': [
     { code: 2, command: `${TERMINAL} --nope` },

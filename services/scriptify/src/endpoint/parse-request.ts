@@ -1,16 +1,15 @@
 import type { CliContext } from '../io/cli-context.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import { readProjectSetting } from '../project-settings.ts'
-import { fileBody, type RequestBody, streamBody, textBody } from './request-body.ts'
+import { looksLikeJson, readBody } from './request-body.ts'
 
 /** A checked request. */
 export interface EndpointRequest {
   readonly method: string
   /** The URL without user and password. */
   readonly url: URL
-  /** The headers, by their names as given; the values of a name are in order. */
-  readonly headers: ReadonlyMap<string, readonly string[]>
-  readonly body: RequestBody | undefined
+  readonly headers: Headers
+  readonly body: Buffer<ArrayBuffer> | undefined
 }
 
 export interface RequestOptions {
@@ -25,11 +24,12 @@ export interface RequestOptions {
 /** A token of RFC 9110 §5.6.2. */
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 /** A request has at most one of these; the last one given counts. */
-const SINGLE = new Set(['authorization', 'content-type', 'host', 'user-agent', 'accept'])
-/**
- * Headers that frame the body: with a wrong length the server would read its rest as the next request, and trailers are not sent.
- */
-const FRAMING = new Set(['content-length', 'transfer-encoding', 'trailer'])
+const SINGLE = new Set(['authorization', 'content-type', 'user-agent', 'accept'])
+/** Headers that frame the message: with a wrong one, the server would read the body's rest as the next request. */
+const FRAMING = /^(content-length|transfer-encoding|trailer|host|connection|keep-alive|upgrade|expect)$/i
+/** Methods that fetch does not send: they open a tunnel or show what was sent. */
+const FORBIDDEN_METHODS = /^(CONNECT|TRACE|TRACK)$/
+export const DEFAULT_HEADERS = { 'User-Agent': 'scriptify', Accept: '*/*' }
 
 const usageError = (message: string): CliError => new CliError(message, EXIT.usage)
 
@@ -38,24 +38,24 @@ export async function parseRequest(options: RequestOptions, context: CliContext)
   const method = parseMethod(options.method)
   const given = parseHeaders(options.header)
   const { url, authorization } = takeCredentials(parseUrl(options, context.env))
-  const defaults = { 'User-Agent': 'scriptify', Accept: '*/*', ...authorization }
-  const body = await openBody(options, context)
-  return {
-    method,
-    url,
-    body,
-    headers: joinHeaders([
-      ...Object.entries(defaults),
-      ...(body?.isJson ? [['Content-Type', 'application/json'] as const] : []),
-      ...given,
-    ]),
+  const body = await readBody(options, context)
+  if (body && /^(GET|HEAD)$/.test(method))
+    throw usageError(`A ${method} request has no body: use another method, such as POST`)
+  const headers = new Headers({ ...DEFAULT_HEADERS, ...authorization })
+  if (body && looksLikeJson(body)) headers.set('Content-Type', 'application/json')
+  for (const [name, value] of given) {
+    // fetch sends each character of a header as one byte.
+    const bytes = Buffer.from(value).toString('latin1')
+    if (SINGLE.has(name.toLowerCase())) headers.set(name, bytes)
+    else headers.append(name, bytes)
   }
+  return { method, url, headers, body }
 }
 
 function parseMethod(text: string): string {
   const method = text.toUpperCase()
   if (!/^[A-Z]+$/.test(method)) throw usageError('The method must consist of letters, such as GET')
-  if (method === 'CONNECT') throw usageError('CONNECT opens a tunnel and does not call an endpoint')
+  if (FORBIDDEN_METHODS.test(method)) throw usageError(`${method} does not call an endpoint`)
   return method
 }
 
@@ -117,38 +117,14 @@ function parseHeaders(lines: string[]): [name: string, value: string][] {
     if (colon === -1) throw usageError(`${which} must have the form 'Name: value'`)
     const name = line.slice(0, colon)
     if (!TOKEN.test(name)) throw usageError(`${which} has a name that is not a token (RFC 9110)`)
-    if (FRAMING.has(name.toLowerCase()))
-      throw usageError(`The header ${name} cannot be set: it follows from the body`)
+    if (FRAMING.test(name))
+      throw usageError(
+        `The header ${name} cannot be set: it follows from the URL, the body or the connection`,
+      )
     const value = line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, '')
     // biome-ignore lint/suspicious/noControlCharactersInRegex: a line break would begin another header
     if (/[\x00-\x08\x0a-\x1f\x7f]/.test(value))
       throw usageError(`The value of the header ${name} contains a control character`)
     return [name, value]
   })
-}
-
-function joinHeaders(
-  headers: (readonly [name: string, value: string])[],
-): ReadonlyMap<string, readonly string[]> {
-  const joined = new Map<string, { name: string; values: string[] }>()
-  for (const [name, value] of headers) {
-    const key = name.toLowerCase()
-    const before = SINGLE.has(key) ? undefined : joined.get(key)
-    // Node writes each character of a header as one byte.
-    const bytes = Buffer.from(value).toString('latin1')
-    joined.set(key, { name: before?.name ?? name, values: [...(before?.values ?? []), bytes] })
-  }
-  return new Map([...joined.values()].map(({ name, values }) => [name, values]))
-}
-
-async function openBody(
-  { body, bodyFile }: RequestOptions,
-  context: CliContext,
-): Promise<RequestBody | undefined> {
-  if (body !== undefined && bodyFile !== undefined) throw usageError('Give --body or --body-file, not both')
-  if (body === '-') return streamBody(context.stdin)
-  if (body !== undefined) return textBody(body)
-  if (bodyFile === undefined) return undefined
-  // Reading the property opens the standard input of the process.
-  return bodyFile === '-' ? streamBody(context.stdin) : fileBody(bodyFile)
 }

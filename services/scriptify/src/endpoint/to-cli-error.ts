@@ -1,4 +1,4 @@
-import { CliError, EXIT } from '../io/cli-error.ts'
+import { CliError, EXIT, errorCode } from '../io/cli-error.ts'
 
 interface FailedExchange {
   /** The origin of the URL only: its path and query may contain a token. */
@@ -7,18 +7,17 @@ interface FailedExchange {
   timeoutMs: number
 }
 
-const REASONS: [code: RegExp, reason: string][] = [
+/** The reasons by the code, name or message of an error. */
+const REASONS: [mark: RegExp, reason: string][] = [
   [/^ECONNREFUSED$/, 'the connection was refused'],
   [/^(ENOTFOUND|EAI_)/, 'the name of the host is not known'],
   [/^(ENETUNREACH|EHOSTUNREACH|EADDRNOTAVAIL)$/, 'the host is unreachable'],
-  [
-    /^(ECONNRESET|EPIPE|ERR_STREAM_PREMATURE_CLOSE)$/,
-    'the connection was closed before the response was complete',
-  ],
+  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'the connection was closed before the response was complete'],
   [/^(Z_|ERR_BROTLI|ERR__|ZSTD_|ERR_ZSTD)/, 'the body is not what its Content-Encoding says'],
-  [/^HPE_HEADER_OVERFLOW$/, 'the headers of the response are too long'],
-  [/^HPE_/, 'the response is not HTTP'],
-  [/^ERR_PROXY_/, 'the proxy refused the request'],
+  [/^UND_ERR_HEADERS_OVERFLOW$/, 'the headers of the response are too long'],
+  [/^HTTPParserError$/, 'the response is not HTTP'],
+  [/^UND_ERR_ABORTED$/, 'the proxy refused the request'],
+  [/^bad port$/, 'fetch opens no connection to this port, which belongs to another protocol than HTTP'],
   [/^ERR_TLS_CERT_ALTNAME/, 'the certificate is for another host'],
   [/^CERT_HAS_EXPIRED$/, 'the certificate has expired'],
   [
@@ -34,15 +33,26 @@ const REASONS: [code: RegExp, reason: string][] = [
  */
 export function toCliError(error: unknown, { origin, hasTimedOut, timeoutMs }: FailedExchange): unknown {
   if (error instanceof CliError) return error
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
   if (hasTimedOut)
     return new CliError(
       `No complete response from ${origin} within ${timeoutMs / 1000} s; --timeout sets another time`,
       EXIT.timeout,
     )
-  if (code === 'ETIMEDOUT') return new CliError(`${origin}: the host does not answer (${code})`, EXIT.timeout)
-  // An error without a code is a bug in scriptify.
-  if (code === undefined) return error
-  const reason = REASONS.find(([form]) => form.test(code))?.[1] ?? 'no response arrived'
-  return new CliError(`${origin}: ${reason} (${code})`, EXIT.noResponse)
+  const causes = causesOf(error)
+  // An error of fetch has a cause, and any other is a bug in scriptify.
+  if (causes.length === 0) return error
+  const code = causes.map(errorCode).findLast((code) => typeof code === 'string')
+  const suffix = code === undefined ? '' : ` (${code})`
+  if (/^ETIMEDOUT$|^UND_ERR_.*_TIMEOUT$/.test(String(code)))
+    return new CliError(`${origin}: the host does not answer${suffix}`, EXIT.timeout)
+  const marks = causes.flatMap((cause) => [String(errorCode(cause)), cause.name, cause.message])
+  const reason = REASONS.find(([form]) => marks.some((mark) => form.test(mark)))?.[1] ?? 'no response arrived'
+  return new CliError(`${origin}: ${reason}${suffix}`, EXIT.noResponse)
+}
+
+function causesOf(error: unknown): Error[] {
+  const causes: Error[] = []
+  for (let next = error; next instanceof Error && next.cause instanceof Error; next = next.cause)
+    causes.push(next.cause)
+  return causes
 }

@@ -25,9 +25,7 @@ export interface MethodCall {
   /** The absolute path of the file that loads the project's classes; undefined where the runtime needs none. */
   readonly bootstrap?: string | undefined
   /** The pause in seconds between repeated calls, which end by SIGTERM; absent for a single call. */
-  readonly daemon?: { readonly interval: number; readonly keepGoing?: boolean }
-  /** Whether there may be more arguments than the method declares. */
-  readonly loose?: boolean
+  readonly daemon?: { readonly interval: number }
   /** Whether the method's result is written to stdout as JSON. */
   readonly print?: boolean
   /** Whether a failure is told with its frames; else it is one line. */

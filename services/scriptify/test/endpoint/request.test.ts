@@ -1,24 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
-import {
-  ENV,
-  echo,
-  endpoint,
-  folder,
-  IN_TIME,
-  LARGE,
-  LAUNCHER,
-  peakOf,
-  SECRET,
-  seenIn,
-  serve,
-  start,
-  valuesOf,
-} from './support.ts'
+import { ENV, echo, endpoint, folder, LAUNCHER, SECRET, seenIn, serve, start, valuesOf } from './support.ts'
 
 describe.concurrent('a request', () => {
   it('goes out with method, headers and body as given', async () => {
@@ -33,7 +19,7 @@ describe.concurrent('a request', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const seen = seenIn(stdout)
     expect(seen).toMatchObject({ method: 'PATCH', url: '/a%20b?q=%41&r=%C3%BC', body: 'a\nb "ü" $x %' })
-    expect(valuesOf(seen, 'x-tag')).toEqual(['one', 'zwei ä€'])
+    expect(valuesOf(seen, 'x-tag')).toEqual(['one, zwei ä€'])
     expect(valuesOf(seen, 'x-empty')).toEqual([''])
     expect(valuesOf(seen, 'accept')).toEqual(['text/plain'])
     expect(valuesOf(seen, 'cookie')).toEqual(['a=b: c'])
@@ -63,7 +49,7 @@ describe.concurrent('a request', () => {
     expect([empty.body, valuesOf(empty, 'content-length')]).toEqual(['', ['0']])
   })
 
-  it('sends a file with its length, and standard input in chunks', async () => {
+  it('sends a file and standard input with their lengths', async () => {
     await using server = await serve(echo)
     const path = join(folder, 'body.json')
     writeFileSync(path, '{"é":1}\n')
@@ -74,7 +60,7 @@ describe.concurrent('a request', () => {
       ['application/json'],
     ])
     const piped = seenIn((await endpoint(['PUT', server.url, '--body-file', '-'], { input: 'abc' })).stdout)
-    expect([piped.body, valuesOf(piped, 'transfer-encoding')]).toEqual(['abc', ['chunked']])
+    expect([piped.body, valuesOf(piped, 'content-length')]).toEqual(['abc', ['3']])
     const text = seenIn((await endpoint(['PUT', server.url, '--body', '-'], { input: 'abc' })).stdout)
     expect(text).toEqual(piped)
     const none = seenIn((await endpoint(['PUT', server.url, '--body-file', '-'])).stdout)
@@ -88,30 +74,6 @@ describe.concurrent('a request', () => {
     const input = Buffer.alloc(8 * 1024 ** 2)
     const { code, stdout } = await endpoint(['POST', server.url, '--body-file', '-'], { input })
     expect({ code, stdout }).toEqual({ code: 22, stdout: 'too long' })
-  })
-
-  it('of 256 MiB takes no memory of that size', { concurrent: false }, async () => {
-    const path = join(folder, 'large')
-    writeFileSync(path, '')
-    truncateSync(path, LARGE)
-    let peak = 0
-    await using server = await serve(async (request, response) => {
-      let length = 0
-      for await (const chunk of request) length += chunk.length
-      peak = peakOf(child)
-      response.end(String(length))
-    })
-    const { child, code } = start(['PUT', server.url, '--body-file', path, ...IN_TIME])
-    expect([await text(child.stdout), await code]).toEqual([String(LARGE), 0])
-    expect(peak).toBeGreaterThan(20)
-    expect(peak).toBeLessThan(LARGE / 1024 ** 2)
-  })
-
-  it('warns about the body of a GET request and sends it', async () => {
-    await using server = await serve(echo)
-    const { stdout, stderr } = await endpoint(['get', server.url, '--body', 'x'])
-    expect(seenIn(stdout).body).toBe('x')
-    expect(stderr).toContain('GET')
   })
 
   it('appends a path to --base, API_SERVER or the base of the project, and never leaves their host', async () => {
@@ -174,12 +136,16 @@ describe.concurrent('wrong usage', () => {
     { why: 'a directory as body', args: ['POST', url, '--body-file', folder], says: 'directory' },
     { why: 'no time', args: ['GET', url, '--timeout', '0'], says: '--timeout' },
     { why: 'an invalid time', args: ['GET', url, '--timeout', '1d'], says: '--timeout' },
-    {
-      why: 'a negative number of redirects',
-      args: ['GET', url, '--max-redirects', '-1'],
-      says: '--max-redirects',
-    },
-    { why: 'an invalid number of bytes', args: ['GET', url, '--max-bytes', '1k'], says: '--max-bytes' },
+    ...['GET', 'HEAD'].map((method) => ({
+      why: `a body of ${method}`,
+      args: [method, url, '--body', SECRET],
+      says: 'has no body',
+    })),
+    ...['Host', 'connection', 'Expect', 'Upgrade', 'Keep-Alive'].map((name) => ({
+      why: `the header ${name}`,
+      args: header(`${name}: x`),
+      says: name,
+    })),
   ])('$why is refused with 2 in one line', async ({ args, says }) => {
     const { code, stdout, stderr } = await endpoint(args)
     expect({ code, stdout, lines: stderr.trim().split('\n').length }).toEqual({

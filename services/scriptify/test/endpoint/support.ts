@@ -1,6 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import http, { type IncomingMessage, type RequestListener, type Server } from 'node:http'
 import type https from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -94,16 +94,6 @@ export const echo: RequestListener = async (request, response) => {
 export const seenIn = (stdout: string): Seen => JSON.parse(stdout)
 export const valuesOf = (seen: Seen, name: string) =>
   seen.headers.filter(([given]) => given.toLowerCase() === name.toLowerCase()).map(([, value]) => value)
-
-export const LARGE = 256 * 1024 ** 2
-/** Options for a large body, which may take more than the default 30 s on a busy machine. */
-export const IN_TIME = ['--timeout', '150']
-
-/** The peak memory of a process, in MiB. */
-export function peakOf({ pid }: ChildProcess): number {
-  const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024
-}
 
 /** A key, its certificate, and the environment that trusts it. */
 export async function aCertificate(host: string) {

@@ -283,17 +283,6 @@ describe.concurrent.each(languages)('a failure in $name', ({ name, isThere }) =>
     })
   })
 
-  it.skipIf(!isThere)('of a daemon that keeps going says the same', async () => {
-    const { stdout, stderr } = await language.sh(
-      `out=$(mktemp); ${bootstrap}become_scriptify run 'App\\Probe::stumble' --daemon --keep-going --interval 10ms --trace > $out &
-       wait_for 'call 2' $out; kill $!; wait $!; echo $?`,
-    )
-    expect(stdout).toBe('0\n')
-    expect(stderr).toMatch(
-      /^\w+: first \(src\/.*:\d+\)\n {4}at (async )?(App\\)?Probe(\.|->)stumble \(src\/.*\)\n$/,
-    )
-  })
-
   it.skipIf(!isThere)(
     'of a bootstrap has its place, and no hint where --trace is not an option',
     async () => {

@@ -214,12 +214,6 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
       expect(stdout).not.toMatch(/hidden|guarded|__|constructor/)
     })
 
-    it('may have more arguments than it names under --loose', async () => {
-      const args = ['\\App\\Probe::still', '--arg', 'x']
-      expect((await language.run(args)).code).toBe(2)
-      expect((await language.run([...args, '--loose'])).code).toBe(0)
-    })
-
     it.each([
       { why: 'an unknown class', args: ['\\App\\Nope::run'], code: 3, says: 'App\\Nope' },
       { why: 'an unknown method', args: ['\\App\\Probe::nope'], code: 3, says: 'no method nope' },
@@ -527,14 +521,6 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
       ])
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
       expect(stderr).toContain('first')
-    })
-
-    it('goes on after a failure under --keep-going', async () => {
-      const bootstrap = name === 'php' ? '--bootstrap bootstrap.php' : ''
-      const { stdout } = await language.sh(
-        `scriptify run ${bootstrap} '\\App\\Probe::stumble' --daemon --interval 0 --keep-going 2>&1 | head -3`,
-      )
-      expect(stdout).toMatch(/^[^\n]*first[^\n]*\ncall 2\ncall 3\n$/)
     })
   })
 })

@@ -1,14 +1,14 @@
 import { Command, InvalidArgumentError } from 'commander'
 import type { EndpointOptions } from '../../endpoint/call-endpoint.ts'
 import type { CliContext } from '../../io/cli-context.ts'
-import { collect, parseNumberUpTo, parseSeconds } from '../option-values.ts'
+import { collect, parseSeconds } from '../option-values.ts'
 
 const EXAMPLES = `
 The body of the response goes to standard output unchanged; on a terminal JSON is indented. All else goes to standard error.
 Certificates: NODE_EXTRA_CA_CERTS names a file of additional authorities. Proxies: HTTP_PROXY, HTTPS_PROXY, NO_PROXY.
 
 Exit codes: 0 status below 400, 22 status 400 or above, 7 no connection or an incomplete response, 28 timeout,
-1 too many redirects, a body above --max-bytes or output that cannot be written, 2 wrong usage, 3 no such body file,
+1 a redirect that is not followed with --follow, or output that cannot be written, 2 wrong usage, 3 no such body file,
 4 no permission to read the body file
 
 Examples:
@@ -37,21 +37,12 @@ export function createEndpointCommand(context: CliContext): Command {
     .option('--body-file <file>', 'send the bytes of this file, or of standard input for -')
     .option('--base <url>', 'the URL that a path is appended to')
     .option('-i, --include', 'show status and headers, on standard error')
-    .option(
-      '-L, --follow',
-      'follow redirects; those to another origin without Authorization, Cookie and Host',
-    )
-    .option('--max-redirects <number>', 'fail after this many redirects', parseNumberUpTo(100), 10)
+    .option('-L, --follow', 'follow redirects; another origin gets no header and no body that was given')
     .option(
       '--timeout <seconds>',
       'fail after this time, such as 500ms or 2m, from the request to the end of the body',
       parseTimeout,
       30,
-    )
-    .option(
-      '--max-bytes <number>',
-      'stop after this much of the body (default: 10485760 on a terminal, else no limit)',
-      parseNumberUpTo(Number.MAX_SAFE_INTEGER),
     )
     .addHelpText('after', EXAMPLES)
     .action(async (method: string, url: string, flags: Flags) => {

@@ -33,9 +33,7 @@ interface Flags {
   timeout?: number
   daemon?: boolean
   interval?: number
-  keepGoing?: boolean
   showdocs?: boolean
-  loose?: boolean
   print?: boolean
   trace?: boolean
   allowOutside?: boolean
@@ -64,7 +62,6 @@ export function createRunCommand(context: CliContext): Command {
         parseSeconds,
       ),
     )
-    .option('--keep-going', 'as a daemon, continue after a failed call')
     .addOption(
       new Option('--timeout <seconds>', 'end the method after this time, with exit code 124')
         .argParser(parseSeconds)
@@ -75,24 +72,13 @@ export function createRunCommand(context: CliContext): Command {
       '--trace',
       'print a failure with its causes, their classes, files and lines, and the calls that led there',
     )
-    .option('--loose', 'accept more arguments than the method declares')
     .addOption(new Option('--runtime <name>', 'language (default: the project’s)').choices(RUNTIME_NAMES))
     .option('--allow-outside', 'accept a module outside the project’s folder')
     .addHelpText('after', EXAMPLES)
     .action(async (reference: string, flags: Flags, command: Command) => {
-      if (!flags.daemon && (flags.interval !== undefined || flags.keepGoing)) {
-        command.error('--interval and --keep-going require --daemon')
-      }
+      if (!flags.daemon && flags.interval !== undefined) command.error('--interval requires --daemon')
       const { runMethod } = await import('../../run/run-method.ts')
-      const {
-        daemon,
-        interval = 1,
-        keepGoing = false,
-        env = [],
-        envFile = [],
-        showdocs = false,
-        ...rest
-      } = flags
+      const { daemon, interval = 1, env = [], envFile = [], showdocs = false, ...rest } = flags
       const options: RunOptions = {
         ...rest,
         reference,
@@ -102,7 +88,7 @@ export function createRunCommand(context: CliContext): Command {
         envFiles: envFile,
         task: showdocs ? 'docs' : 'call',
         compileCache: true,
-        ...(daemon ? { daemon: { interval, keepGoing } } : {}),
+        ...(daemon ? { daemon: { interval } } : {}),
       }
       context.exitCode = await runMethod(options, context)
     })

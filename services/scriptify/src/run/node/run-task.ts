@@ -85,8 +85,7 @@ async function readArguments(target: Target, { args, jsonArgs = [] }: CallerOpti
   return args.map((text, index) => {
     const argument = jsonArgs.includes(index) ? parseJson(text, index) : text
     const rest = parameters.at(-1)
-    const parameter = parameters[index] ?? (rest?.isRest ? rest : undefined)
-    // More arguments than parameters, as --loose permits, have no type.
+    const parameter = parameters[index] ?? rest
     if (parameter === undefined) return argument
     const found = parameter.read(argument)
     if (found.length > 0) return found[0]
@@ -104,7 +103,6 @@ function parseJson(text: string, index: number): unknown {
 }
 
 async function callTarget(target: Target, args: unknown[], options: CallerOptions): Promise<void> {
-  const reportFailure = (error: unknown) => printError(describeError(error, options))
   const callable = target.bind()
   const callOnce = async () => {
     const result = await callable(...args)
@@ -114,8 +112,7 @@ async function callTarget(target: Target, args: unknown[], options: CallerOption
     }
   }
   if (options.daemon === undefined) return callOnce()
-  const { interval, keepGoing } = options.daemon
-  await callRepeatedly(keepGoing ? () => callOnce().catch(reportFailure) : callOnce, interval)
+  await callRepeatedly(callOnce, options.daemon.interval)
   process.exit(EXIT.ok)
 }
 

@@ -154,7 +154,7 @@ async function requireArgumentCount(target: Target, options: CallerOptions): Pro
   const { parameters } = signature
   const count = options.args.length
   const least = parameters.filter(({ isOptional }) => !isOptional).length
-  const isOpen = options.loose || parameters.some(({ isRest }) => isRest)
+  const isOpen = parameters.some(({ isRest }) => isRest)
   const most = isOpen ? Number.POSITIVE_INFINITY : parameters.length
   if (count >= least && count <= most) return
   const listed = parameters.length > 0 ? `: ${formatParameters(signature)}` : ''

@@ -23,8 +23,6 @@ final class CallerOptions
         public readonly ?string $module,
         /** Seconds between calls; null for a single call. */
         public readonly ?float $interval,
-        public readonly bool $keepsGoing,
-        public readonly bool $isLoose,
         public readonly bool $prints,
         /** Whether a failure is told with its frames. */
         public readonly bool $traces,
@@ -46,8 +44,6 @@ final class CallerOptions
             $options['bootstrap'] ?? null,
             $options['module'] ?? null,
             $options['daemon']['interval'] ?? null,
-            $options['daemon']['keepGoing'] ?? false,
-            $options['loose'] ?? false,
             $options['print'] ?? false,
             $options['trace'] ?? false,
         );

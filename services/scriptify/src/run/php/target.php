@@ -52,7 +52,7 @@ final class Target
     }
 
     /** Throws a CliError for a method that could not be called with this many arguments; constructs nothing. */
-    public function requireCallable(int $arguments, bool $loose): void
+    public function requireCallable(int $arguments): void
     {
         if ($this->method->isAbstract()) {
             throw new CliError("{$this->name()} is abstract", CliError::USAGE);
@@ -60,7 +60,7 @@ final class Target
         if (!$this->method->isStatic()) {
             $this->requireConstructible();
         }
-        $this->requireArgumentCount($arguments, $loose);
+        $this->requireArgumentCount($arguments);
     }
 
     /** @return array{object|string, string} */
@@ -77,10 +77,10 @@ final class Target
         return $this->class->getName() . '::' . $this->method->getName();
     }
 
-    private function requireArgumentCount(int $count, bool $loose): void
+    private function requireArgumentCount(int $count): void
     {
         $least = $this->method->getNumberOfRequiredParameters();
-        $most = $this->method->isVariadic() || $loose ? PHP_INT_MAX : $this->method->getNumberOfParameters();
+        $most = $this->method->isVariadic() ? PHP_INT_MAX : $this->method->getNumberOfParameters();
         if ($count >= $least && $count <= $most) {
             return;
         }

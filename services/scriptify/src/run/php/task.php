@@ -60,7 +60,7 @@ final class Task
             echo ErrorText::printable(Docs::of($target->method, $options->text));
             return;
         }
-        $target->requireCallable(count($options->arguments), $options->isLoose);
+        $target->requireCallable(count($options->arguments));
         $arguments = self::arguments($target->method);
         if ($options->task === 'check') {
             return;
@@ -89,10 +89,7 @@ final class Task
         $arguments = [];
         foreach (self::$options->arguments as $index => $text) {
             $value = in_array($index, self::$options->json, true) ? self::decode($text, $index + 1) : $text;
-            $parameter = $parameters[min($index, max(count($parameters) - 1, 0))] ?? null;
-            // More arguments than parameters, as --loose permits, have no type.
-            $isTyped = $parameter !== null && ($index < count($parameters) || $parameter->isVariadic());
-            $arguments[] = $isTyped ? Argument::convert($value, $parameter, $index + 1) : Argument::withArrays($value);
+            $arguments[] = Argument::convert($value, $parameters[min($index, count($parameters) - 1)], $index + 1);
         }
         return $arguments;
     }
@@ -114,20 +111,7 @@ final class Task
             self::callOnce($callable, $arguments);
             return;
         }
-        Daemon::repeat(static fn () => self::callInDaemon($callable, $arguments), $interval);
-    }
-
-    /** @param list<mixed> $arguments */
-    private static function callInDaemon(callable $callable, array $arguments): void
-    {
-        try {
-            self::callOnce($callable, $arguments);
-        } catch (\Throwable $error) {
-            if (!self::$options->keepsGoing) {
-                throw $error;
-            }
-            fwrite(STDERR, ErrorText::printable(ErrorText::describe($error, self::$options)) . "\n");
-        }
+        Daemon::repeat(static fn () => self::callOnce($callable, $arguments), $interval);
     }
 
     /** @param list<mixed> $arguments */
