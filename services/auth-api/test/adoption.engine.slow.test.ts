@@ -1,86 +1,13 @@
-import { hash } from 'node:crypto'
 import { OWN_TABLES } from '@latchkey/shared/database/adoption/adoption.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
-import { readAllMigrations } from '@latchkey/shared/database/migration-files.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { describe, expect, it } from 'vitest'
 import { engine, isCluster, isPostgres, nodeUrls } from '../../test/support/engine.ts'
 import { dumpSchema, OLDER_SCHEMAS, type OlderSchema, olderSchema } from '../../test/support/older-schemas.ts'
-import { countRows, createEmptyDatabase, createTestDatabase } from '../../test/support/test-database.ts'
-import { bearer, logIn, PASSWORD, startApp } from './support/start-app.ts'
-
-const NAMES = readAllMigrations('postgres').map(({ name }) => name)
-
-const INSERT = {
-  name: 'test-insert',
-  text: 'insert into users (userid, name, email, username, password) values ($1, $2, $3, $4, $5)',
-}
-
-const addUser = (db: Database, username: string, email: string): Promise<number> =>
-  db.execute(INSERT, [db.toUuidValue(crypto.randomUUID()), username, email, username, hash('sha1', PASSWORD)])
-
-async function anOlderDatabase(name: OlderSchema) {
-  const database = await createEmptyDatabase()
-  await database.db.runScript(olderSchema(name))
-  return database
-}
-
-/** What `work` is refused with, and whether it has changed the schema. */
-async function refusalOf(db: Database, work: () => Promise<unknown>): Promise<string> {
-  const before = await dumpSchema(db)
-  const refusal = await work().then(
-    () => 'not refused',
-    (error: Error) => error.message,
-  )
-  expect(await dumpSchema(db)).toBe(before)
-  return refusal
-}
-
-describe('a database without unique indexes', () => {
-  it('would let a user take the e-mail of an admin: no migration runs on it, and none after --adopt', async () => {
-    await using database = await anOlderDatabase('plain indexes')
-    const { db } = database
-    for (const name of ['admin', 'mallory']) await addUser(db, name, `${name}@example.com`)
-    const refusal = await refusalOf(db, () => createMigrator(db).up())
-    expect(refusal).toMatch(/users\.email has no unique index\n.*\n.*unique index (ix_email_sigma|uq_email)/)
-    expect(refusal).toMatch(/users\.username has no unique index/)
-    expect(refusal).toContain('npm run migrate -- up --adopt')
-
-    expect(await createMigrator(db).up({ adopt: true })).toEqual(NAMES)
-    await using app = await startApp({ database })
-    const { token } = (await logIn(app, 'mallory@example.com')).json()
-    const taken = await app.server.inject({
-      method: 'PUT',
-      url: '/profile',
-      headers: bearer(token),
-      payload: { email: 'Admin@Example.com' },
-    })
-    expect(taken.json()).toMatchObject({ status: 409 })
-    expect((await logIn(app, 'admin@example.com')).json().data.name).toBe('admin')
-  })
-
-  it('is refused with the e-mails that differ only by case', async () => {
-    await using database = await anOlderDatabase('plain indexes')
-    const { db } = database
-    const emails = [
-      'Ada@x.example',
-      'ada@x.example',
-      'ας@x.example',
-      'ασ@x.example',
-      'adá@x.example',
-      'a da@x.example',
-    ]
-    for (const [index, email] of emails.entries()) await addUser(db, `u${index}`, email)
-    const listed = (await createMigrator(db).inspect()).flatMap(({ examples = [] }) => [...examples].sort())
-    expect(listed).toEqual(emails.slice(0, 4).map((email) => `"${email}"`))
-    const refusal = await refusalOf(db, () => createMigrator(db).up({ adopt: true }))
-    expect(refusal).toContain('Change this by hand first')
-    expect(refusal).not.toContain(hash('sha1', PASSWORD))
-    await db.runScript("delete from users where username in ('u1', 'u3')")
-    expect(await createMigrator(db).up({ adopt: true })).toEqual(NAMES)
-  })
-})
+import { countRows, createEmptyDatabase } from '../../test/support/test-database.ts'
+import { addUser, anOlderDatabase, NAMES, refusalOf } from './support/adoption.ts'
+import { bearer, logIn, startApp } from './support/start-app.ts'
 
 /** The problems of a schema, without what stands for each engine's own words. */
 const problemsOf = async (db: Database): Promise<string[]> =>
@@ -228,24 +155,6 @@ describe('tables of another program', () => {
     if (!isPostgres()) expect(await dumpSchema(db)).toContain("it's a role")
   })
 
-  it('continue where a killed adoption has stopped', async () => {
-    await using database = await anOlderDatabase('another character set, shorter columns')
-    const { db } = database
-    const count = (await createMigrator(db).inspect()).length
-    let left = count / 2
-    const killed = createMigrator({
-      ...db,
-      async runScript(sql) {
-        if (left-- < 0) throw new Error('killed')
-        await db.runScript(sql)
-      },
-    })
-    await expect(killed.up({ adopt: true })).rejects.toThrow('killed')
-    expect((await createMigrator(db).inspect()).length).toBeLessThan(count)
-    expect(await createMigrator(db).up({ adopt: true })).toEqual(NAMES)
-    expect(await createMigrator(db).inspect()).toEqual([])
-  })
-
   const uuid = () => (isPostgres() ? 'uuid' : 'binary(16)')
   it.each([
     {
@@ -307,40 +216,6 @@ describe('tables of another program', () => {
     } finally {
       await db.close()
     }
-  })
-})
-
-describe('an adopted database that somebody changes', () => {
-  const drop = (index: string) =>
-    isPostgres() ? `drop index ${index}_sigma` : `alter table users drop index ${index}`
-  it.each([
-    { sql: () => drop('ix_email'), says: 'users.email has no unique index' },
-    { sql: () => drop('ix_username'), says: 'users.username has no unique index' },
-    {
-      sql: () =>
-        isPostgres()
-          ? 'alter table users drop constraint pk_users cascade'
-          : 'alter table users_property drop foreign key fk_user_property; alter table users drop primary key',
-      says: 'users.userid is not the primary key',
-    },
-    ...(isPostgres()
-      ? []
-      : [
-          {
-            sql: () =>
-              'alter table users modify email varchar(120) character set utf8mb4 collate utf8mb4_bin',
-            says: 'users.email has the collation utf8mb4_bin',
-          },
-        ]),
-  ])('is refused by services and migrations: $says', async ({ sql, says }) => {
-    await using database = await createTestDatabase()
-    const migrator = createMigrator(database.db)
-    expect(await migrator.findSharedAccounts()).toEqual([])
-    await database.db.runScript(sql())
-    expect(await migrator.findSharedAccounts()).toMatchObject([{ problem: says }])
-    await expect(migrator.up()).rejects.toThrow(says)
-    expect(await migrator.up({ adopt: true })).toEqual([])
-    expect(await migrator.findSharedAccounts()).toEqual([])
   })
 })
 

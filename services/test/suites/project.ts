@@ -19,7 +19,7 @@ export const SLOW_ENGINE_TESTS = `${DATABASE_TESTS}/*.engine.slow.test.ts`
 /** On Redis in containers. */
 export const REDIS_TESTS = 'services/auth-api/test/redis/**/*.test.ts'
 /** Both services as processes, without their images. */
-export const MAIL_FLOWS = ['services/test/{reset-flow,tracing}{,.slow}.test.ts']
+export const MAIL_FLOWS = ['services/test/{reset-flow,tracing}.slow.test.ts']
 /** These stop a database or Redis, which they have to themselves. */
 export const MAIL_ON_CONTAINERS = ['services/mailer-worker/test/mailer*.test.ts', ...MAIL_FLOWS]
 

@@ -5,8 +5,6 @@ import {
   ENGINE_TESTS,
   engineProject,
   hasDocker,
-  MAIL_FLOWS,
-  MAIL_ON_CONTAINERS,
   project,
   REDIS_TESTS,
   SHARED_MODULES,
@@ -36,12 +34,7 @@ export const PROCESSES = [
 export const projects = [
   project('launcher', { include: [LAUNCHER] }),
   project('scriptify', { ...SHARED_MODULES, include: ['services/scriptify/test/**/*.test.ts'] }),
-  project('mailer', {
-    include: ['services/mailer-worker/test/**/*.test.ts', ...MAIL_FLOWS],
-    exclude: [SLOW, SOAK, ...(hasDocker ? [] : MAIL_ON_CONTAINERS)],
-    // Each database and each queue once; the soak runs the third combination.
-    provide: { combinations: ['MySQL + Redis', 'PostgreSQL only'] },
-  }),
+  project('mailer', { include: ['services/mailer-worker/test/**/*.test.ts'] }),
   project('browser', { ...SHARED_MODULES, include: [BROWSER], provide: { engine: ANY_ENGINE } }),
   ...ENGINES.map((engine) => engineProject(engine)),
   project('redis', {
@@ -52,7 +45,7 @@ export const projects = [
   project('process', {
     ...SHARED_MODULES,
     include: [...PROCESSES, 'services/test/*.test.ts'],
-    exclude: [SLOW, SOAK, ...MAIL_FLOWS, ...(hasDocker ? [] : ['services/test/compose-files.test.ts'])],
+    exclude: [SLOW, SOAK, ...(hasDocker ? [] : ['services/test/compose-files.test.ts'])],
     provide: { engine: ANY_ENGINE },
   }),
   // What a change of a function needs: functions, and requests through auth-api within the test's own process.

@@ -3,15 +3,9 @@ import { LIMITS } from './limits-model.ts'
 import { startReplicas } from './replicas.ts'
 import { modelOptions, runModel } from './run-model.ts'
 
-const options = modelOptions(8, 60)
+const options = modelOptions(2, 50)
 
-it.each([
-  { emailChange: 'immediate', limits: 'low' },
-  { emailChange: 'confirmed', limits: 'high' },
-] as const)(
-  `keeps two replicas in agreement with the model of accounts, EMAIL_CHANGE=$emailChange, $limits limits: TEST_SEED=${options.seed}`,
-  async ({ emailChange, limits }) => {
-    await using replicas = await startReplicas({ emailChange, limits: LIMITS[limits] })
-    await expect(runModel(replicas, options)).resolves.toBeUndefined()
-  },
-)
+it(`keeps two replicas in agreement with the model of accounts, for a short time: TEST_SEED=${options.seed}`, async () => {
+  await using replicas = await startReplicas({ emailChange: 'confirmed', limits: LIMITS.high })
+  await expect(runModel(replicas, options)).resolves.toBeUndefined()
+})
