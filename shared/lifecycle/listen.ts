@@ -15,6 +15,9 @@ export interface ListenOptions {
   portSetting: string
 }
 
+/** A port or an address cannot be used. Its message says all that helps: it is logged without the calls that led to it. */
+export class ListenError extends Error {}
+
 const IDLE_SWEEP_MS = 50
 
 /** Opens a server as a resource of the service; it stops accepting and answers what is in flight when the service stops. */
@@ -31,7 +34,7 @@ async function bind(server: Listener, { host, port, portSetting }: ListenOptions
   } catch (error) {
     const advice = adviceFor(error, portSetting)
     if (advice === undefined) throw error
-    throw new Error(`Cannot listen on ${host}:${port}: ${advice}`, { cause: error })
+    throw new ListenError(`Cannot listen on ${host}:${port}: ${advice}`, { cause: error })
   }
 }
 

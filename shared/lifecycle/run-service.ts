@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { errorMessage } from '../app-error.ts'
 import { ExtensionError } from '../extensions/find-extensions.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '../settings/settings-error.ts'
+import { ListenError } from './listen.ts'
 
 // close-with-grace does not fit: a second signal ends its drain with exit code 1, and it knows no part that is half open.
 
@@ -55,7 +56,8 @@ export async function runService(
     const isRefusal = error instanceof SettingsError || error instanceof ExtensionError
     process.exitCode = isRefusal ? EXIT_CONFIGURATION : 1
     if (isRefusal) process.stderr.write(`${error.message}\n`)
-    else if (options) options.logger.fatal({ err: error }, errorMessage(error))
+    else if (options)
+      options.logger.fatal(error instanceof ListenError ? {} : { err: error }, errorMessage(error))
     else console.error(error)
     stop.abort(error)
   }

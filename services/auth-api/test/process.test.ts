@@ -286,6 +286,7 @@ describe.concurrent('the process', () => {
     await using second = startService({ PORT: port })
     expect(await second.exited).toBe(1)
     expect(second.output()).toMatch(new RegExp(`${port}: another process listens there`))
+    expect(second.output(), 'the calls that led to it help nobody').not.toContain('listen.ts')
   })
 
   it('starts unready without its database, logs the host that it waits for, and never the password', async ({
