@@ -8,8 +8,8 @@ import { describePublishedPasswords } from '@latchkey/shared/users/published-pas
 import { writeAdminEnvironment } from './admin-environment.ts'
 import { startLocalServices } from './local-services.ts'
 import { prepareDatabase } from './prepare-database.ts'
-import { environmentOfWorker, requireFreePorts, withApiAddress } from './service-ports.ts'
-import { openService } from './service-process.ts'
+import { environmentOfWorker, isMetricsPortTaken, requireFreePorts, withApiAddress } from './service-ports.ts'
+import { openService, type ReadyMessage } from './service-process.ts'
 import { describeAddresses, fromRoot } from './welcome.ts'
 
 const SERVICES = join(import.meta.dirname, '..', '..', 'services')
@@ -70,16 +70,27 @@ export async function launch(
     const service = { name, args, environment: serviceEnvironment, stopTimeoutMs }
     const { ready } = await openService(lifecycle, service)
     waitsFor.add(name)
-    void ready.then(() => waitsFor.delete(name))
-    return ready
+    const message = await ready
+    waitsFor.delete(name)
+    return message
   }
-  const api = open('auth-api', environment)
-  const worker = open('mailer-worker', await environmentOfWorker(environment))
+  const openWorker = async (): Promise<ReadyMessage> => {
+    const ofWorker = await environmentOfWorker(environment)
+    return open('mailer-worker', ofWorker).catch(async (error: unknown) => {
+      // Another start took the port after it was found free.
+      if (!(await isMetricsPortTaken(ofWorker))) throw error
+      say('mailer-worker starts again on another port.')
+      return openWorker()
+    })
+  }
+  // Another start may have taken them by now.
+  await requireFreePorts(given)
+  const services = Promise.all([open('auth-api', environment), openWorker()])
   waitsFor.delete('the database')
-  void Promise.all([api, worker]).then(([{ address = '' }]) => {
+  void services.then(([{ address = '' }]) => {
     const addresses = { environment, given, api: address, adminFile: adminFile.path, published }
     say(describeAddresses(addresses, Math.round(performance.now() - startedAt)))
-  })
+  }, lifecycle.fail)
 }
 
 const describeWait = (names: string[]): string =>

@@ -1,20 +1,16 @@
+import { rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Lifecycle } from '@latchkey/shared/lifecycle/run-service.ts'
 import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
-import getPort from 'get-port'
 import { createDataDir, startEmbeddedPostgres } from './embedded/postgres.ts'
+import { createOwnFolder } from './own-folder.ts'
 import { openService } from './service-process.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 
-const INBOX_HOST = '127.0.0.1'
-/** MailDev's defaults. If one is taken, the inbox gets a free port. */
-const INBOX_SMTP_PORT = 1025
-const INBOX_WEB_PORT = 1080
 /** MailDev is third-party code: it gets no secret. */
-const INBOX_SETTINGS = ['PATH', 'TMPDIR', 'TEMP', 'NODE_COMPILE_CACHE']
+const INBOX_SETTINGS = ['PATH', 'NODE_COMPILE_CACHE']
 
 export interface LocalServices {
   /** The given environment with the addresses of the database, the queue and the inbox. */
@@ -27,18 +23,19 @@ export interface LocalServices {
 export async function startLocalServices(lifecycle: Lifecycle, given: Environment): Promise<LocalServices> {
   const { DATA_DIR, APP_ENV } = parseSettings(['DATA_DIR', 'APP_ENV'], given)
   const dataDir = createDataDir(resolve(ROOT, DATA_DIR, APP_ENV))
-  const mail = given.MAIL_URL ? undefined : await startInbox(lifecycle, given)
+  const inbox = given.MAIL_URL ? undefined : await openInbox(lifecycle, dataDir, given)
   const needsPostgres = !given.DATABASE_URL || !findSetting('QUEUE_URL', given)
   const server = needsPostgres ? await startPostgres(lifecycle, dataDir) : undefined
   const databaseUrl = given.DATABASE_URL || server?.url
   const queueUrl = findSetting('QUEUE_URL', { ...given, DATABASE_URL: databaseUrl }) ?? server?.url
+  const mail = await inbox?.ready
   return {
     environment: {
       ...given,
       DATABASE_URL: databaseUrl,
       QUEUE_URL: queueUrl,
-      MAIL_URL: given.MAIL_URL || mail?.url,
-      INBOX_URL: given.INBOX_URL || mail?.page,
+      MAIL_URL: given.MAIL_URL || mail?.mailUrl,
+      INBOX_URL: given.INBOX_URL || mail?.address,
     },
     dataDir,
   }
@@ -59,21 +56,16 @@ async function startPostgres(lifecycle: Lifecycle, dataDir: string) {
   return server
 }
 
-/** Starts MailDev: `url` is where it accepts mail, `page` where it shows it. mailer-worker tries again until it accepts mail. */
-async function startInbox(lifecycle: Lifecycle, given: Environment) {
-  const smtpPort = await getPort({ port: INBOX_SMTP_PORT, host: INBOX_HOST })
-  const webPort = await getPort({ port: INBOX_WEB_PORT, host: INBOX_HOST })
-  const guard = join(import.meta.dirname, 'refuse-foreign.cjs')
-  await openService(lifecycle, {
+/** Starts the inbox. Its mails contain codes: they lie in a folder of this user alone, which ends with this process. */
+async function openInbox(lifecycle: Lifecycle, dataDir: string, given: Environment) {
+  const mails = await lifecycle.open(
+    () => createOwnFolder(dataDir, 'inbox'),
+    (folder) => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
+  )
+  return openService(lifecycle, {
     name: 'mail inbox',
-    args: ['--require', guard, fileURLToPath(import.meta.resolve('maildev/bin/maildev')), '--silent'],
-    environment: {
-      ...Object.fromEntries(INBOX_SETTINGS.map((name) => [name, given[name]])),
-      MAILDEV_IP: INBOX_HOST,
-      MAILDEV_SMTP_PORT: String(smtpPort),
-      MAILDEV_WEB_PORT: String(webPort),
-    },
+    args: [join(import.meta.dirname, 'inbox.ts'), mails],
+    environment: Object.fromEntries(INBOX_SETTINGS.map((name) => [name, given[name]])),
     stopTimeoutMs: 1_000,
   })
-  return { url: `smtp://${INBOX_HOST}:${smtpPort}`, page: `http://${INBOX_HOST}:${webPort}` }
 }

@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { adviceFor } from '@latchkey/shared/lifecycle/listen.ts'
 import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
@@ -8,16 +10,30 @@ import getPort from 'get-port'
 export async function requireFreePorts(environment: Environment): Promise<void> {
   const { HOST, PORT, METRICS_PORT } = parseSettings(['HOST', 'PORT', 'METRICS_PORT'], environment)
   for (const [name, port] of Object.entries({ PORT, METRICS_PORT })) {
-    const free = await getPort({ port, host: HOST }).catch((cause: unknown) => {
-      // Shells and conda set HOST too, to something else.
-      throw new Error(`Cannot listen on ${HOST}: ${adviceFor(cause, name) ?? rootReason(cause)}`, { cause })
-    })
-    if (port !== 0 && free !== port) {
-      throw new Error(
-        `${HOST}:${port} cannot be used: another process, perhaps another \`npm start\`, already listens there, or the port is ` +
-          `reserved for root. Stop that process, or set ${name} to another port.`,
-      )
-    }
+    const error = await tryToListen(HOST, port)
+    if (!error) continue
+    const reason = adviceFor(error, name) ?? rootReason(error)
+    throw new Error(`Cannot listen on ${HOST}:${port}: ${reason}`, { cause: error })
+  }
+}
+
+/** Whether another process listens on the METRICS_PORT of a worker's environment. */
+export async function isMetricsPortTaken(environment: Environment): Promise<boolean> {
+  const { HOST, METRICS_PORT } = parseSettings(['HOST', 'METRICS_PORT'], environment)
+  const error = await tryToListen(HOST, METRICS_PORT)
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+}
+
+/** Listens for a moment; resolves with the error when that is refused. `get-port` would refuse what it has given before. */
+async function tryToListen(host: string, port: number): Promise<unknown> {
+  const server = createServer().listen(port, host)
+  try {
+    await once(server, 'listening')
+    return undefined
+  } catch (error) {
+    return error
+  } finally {
+    server.close()
   }
 }
 

@@ -4,9 +4,11 @@ import { fileURLToPath } from 'node:url'
 import type { Lifecycle } from '@latchkey/shared/lifecycle/run-service.ts'
 
 /** What a service sends to its launcher once it is ready. */
-interface ReadyMessage {
+export interface ReadyMessage {
   ready: true
   address?: string
+  /** Where the inbox accepts mail. */
+  mailUrl?: string
 }
 
 /** One line for each entry of a log, without the fields that only a program needs. */
@@ -29,7 +31,8 @@ export interface ServiceProcess {
 
 /**
  * Runs a service in its own process, and shows its log in readable lines. The IPC channel ends it with this process,
- * however that ends, and this process ends with it. Returns the message that the service sends once it is ready.
+ * however that ends. `ready` resolves with the message that the service sends once it is ready, and rejects when it ends
+ * before; when it ends later, this process ends with it.
  */
 export async function openService(
   lifecycle: Lifecycle,
@@ -62,14 +65,20 @@ export async function openService(
     },
   )
   printer.stdin.destroy()
+  const ready = Promise.withResolvers<ReadyMessage>()
+  let fail = ready.reject
+  child.on('message', (message) => {
+    if (!isReady(message)) return
+    fail = lifecycle.fail
+    ready.resolve(message)
+  })
   child.once('exit', (code, signal) => {
     const reason = `${name} ended with ${code ?? signal}; its own message is above. Everything is stopped.`
-    if (!isStopping) lifecycle.fail(new Error(reason))
+    if (!isStopping) fail(new Error(reason))
   })
-  const ready = new Promise<ReadyMessage>((resolve) => {
-    child.on('message', (message) => isReady(message) && resolve(message))
-  })
-  return { ready }
+  // Nothing may wait for it yet.
+  ready.promise.catch(() => undefined)
+  return { ready: ready.promise }
 }
 
 const isReady = (message: unknown): message is ReadyMessage =>

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { createOwnFolder } from '../own-folder.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 import type { ServerAccount } from './server-account.ts'
 
@@ -40,7 +41,7 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
 /** Creates the cluster and its password in a draft folder and renames it, so that it exists whole or not at all. */
 async function createCluster(home: string, options: ClusterOptions): Promise<void> {
   const { dataDir, account } = options
-  const draft = mkdtempSync(join(dataDir, 'postgres.init-'))
+  const draft = createOwnFolder(dataDir, 'postgres.init')
   try {
     writeFileSync(join(draft, 'password'), randomBytes(24).toString('base64url'), { mode: 0o600 })
     mkdirSync(join(draft, 'data'), { mode: 0o700 })

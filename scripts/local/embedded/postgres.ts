@@ -45,11 +45,9 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const binaries = await findPostgresBinaries()
   const account = await chooseServerAccount(dataDir, binaries)
   const { dataDirectory, password } = await openCluster({ dataDir, superuser: SUPERUSER, binaries, account })
-  await requireNoServer({ dataDirectory, binaries, account }, dataDir)
-
-  const port = await getPort({ port: preferredPort, host: HOST })
+  const server = { dataDirectory, binaries, account, log, settings }
+  const { port, exited, stop } = await startOnFreePort(server, { dataDir, preferredPort })
   if (port !== preferredPort) log(`Port ${preferredPort} is taken; PostgreSQL listens on ${port}`)
-  const { exited, stop } = await startPostmaster({ dataDirectory, port, binaries, account, log, settings })
   const urlOf = (name: string) =>
     `postgres://${SUPERUSER}:${password}@${HOST}:${port}/${encodeURIComponent(name)}`
   await ensureDatabase(database, urlOf('postgres')).catch(async (cause: unknown) => {
@@ -71,6 +69,25 @@ export function createDataDir(dataDir: string): string {
     return path
   } catch (cause) {
     throw new Error(`The data folder ${path} (DATA_DIR) cannot be used: ${errorMessage(cause)}`, { cause })
+  }
+}
+
+/** What PostgreSQL says when another process has taken the port, or the data folder, since it was free. */
+const LOST_RACE = /could not bind|lock file "postmaster\.pid" already exists/
+const ATTEMPTS = 5
+
+async function startOnFreePort(
+  server: Omit<PostmasterOptions, 'port'>,
+  { dataDir, preferredPort }: { dataDir: string; preferredPort: number },
+): Promise<Postmaster & { port: number }> {
+  for (let attempt = 1; ; attempt++) {
+    await requireNoServer(server, dataDir)
+    const port = await getPort({ port: preferredPort, host: HOST })
+    try {
+      return { port, ...(await startPostmaster({ ...server, port })) }
+    } catch (error) {
+      if (attempt === ATTEMPTS || !LOST_RACE.test(errorMessage(error))) throw error
+    }
   }
 }
 

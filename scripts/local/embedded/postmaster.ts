@@ -40,11 +40,16 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
 
   const lines: string[] = []
   const ready = Promise.withResolvers<void>()
+  let isReady = false
   createInterface({ input: child.stderr }).on('line', (line) => {
     lines.push(line)
     lines.splice(0, lines.length - KEPT_LINES)
-    log(line)
-    if (line.includes(READY)) ready.resolve()
+    if (line.includes(READY)) {
+      isReady = true
+      ready.resolve()
+    }
+    // What ends a start is in its error.
+    if (isReady) log(line)
   })
 
   let isStopping = false
