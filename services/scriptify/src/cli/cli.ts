@@ -50,8 +50,6 @@ const COMMANDS: Record<string, (systems: LoadSystems, context: CliContext) => Pr
   methods: async (_systems, context) => (await import('./commands/methods.ts')).createMethodsCommand(context),
   install: async (systems, context) =>
     (await import('./commands/install.ts')).createInstallCommand(await systems(), context),
-  upgrade: async (systems, context) =>
-    (await import('./commands/upgrade.ts')).createUpgradeCommand(await systems(), context),
   uninstall: async (systems, context) =>
     (await import('./commands/uninstall.ts')).createUninstallCommand(await systems(), context),
   services: async (systems, context) =>

@@ -20,8 +20,6 @@ export interface CallOptions extends Omit<MethodCall, 'reference' | 'rootdir' | 
   /** The bootstrap, relative to `rootdir`. */
   readonly bootstrap?: string | undefined
   readonly runtime?: RuntimeName | undefined
-  /** Whether a module outside `rootdir` is accepted. */
-  readonly allowOutside?: boolean | undefined
 }
 
 /**
@@ -31,14 +29,14 @@ export interface CallOptions extends Omit<MethodCall, 'reference' | 'rootdir' | 
  */
 export async function resolveCall(
   text: string,
-  { rootdir: folder = '.', bootstrap, runtime, allowOutside = false, ...rest }: CallOptions,
+  { rootdir: folder = '.', bootstrap, runtime, ...rest }: CallOptions,
   env: NodeJS.ProcessEnv,
 ): Promise<MethodCall> {
   const rootdir = resolve(folder)
   requireEnterableFolder(rootdir, 'The root directory')
   // Checked before the reference, because without it the class is unknown too.
   const named = bootstrap === undefined ? undefined : getBootstrap(resolve(rootdir, bootstrap))
-  const reference = resolveReference(text, { rootdir, runtime, allowOutside, bootstrap: named, env })
+  const reference = resolveReference(text, { rootdir, runtime, bootstrap: named, env })
   const { findBootstrap } = await loadRuntime(reference.runtime)
   const found = named ?? findBootstrap(rootdir, env, reference)
   return { ...rest, rootdir, reference, bootstrap: found }

@@ -7,7 +7,6 @@ import type { MethodReference } from './method-call.ts'
 export interface ReferenceOptions {
   rootdir: string
   runtime: RuntimeName | undefined
-  allowOutside: boolean
   bootstrap: string | undefined
   env: NodeJS.ProcessEnv
 }

@@ -50,7 +50,7 @@ function startCheck([file, ...args]: CommandWords, { rootdir, env, user }: Check
     // A root without CAP_SETUID, as in a container without capabilities, cannot change its user.
     if (user === undefined || errorCode(error) !== 'EPERM') throw error
     throw new CliError(
-      'The check cannot run as the service’s account (EPERM); skip it with --no-check',
+      'The method cannot be looked for as the service’s account (EPERM): run this with the capabilities of root, in a container those that Docker grants by default',
       EXIT.notPermitted,
     )
   }

@@ -4,7 +4,7 @@ import { CliError, EXIT, errorCode, errorMessage } from '../io/cli-error.ts'
 import { requirePlainEnvFile } from './env-file.ts'
 import type { ControlCommand, InitSystem, ServiceAction } from './init-system.ts'
 import { inspectService, requireMark } from './inspect-service.ts'
-import { listServices, serviceNotFound } from './list-services.ts'
+import { type ListedService, listServices, serviceNotFound } from './list-services.ts'
 import { environmentFile } from './paths.ts'
 import { controlAll } from './run-command.ts'
 import { lastLogLine, logOf } from './service-log.ts'
@@ -29,14 +29,13 @@ export async function controlService(
   requireRoot(action)
   if (action === 'stop') await controlAll(commands)
   else {
-    await requireReadableEnvironment(name)
+    await requireReadableEnvironment(environmentFile(name))
     await startService({ name, system, commands, failure: `${name} does not start` })
   }
 }
 
 /** Throws exit code 2 for a line of the environment file that was edited by hand and that init systems read differently. */
-export async function requireReadableEnvironment(name: string): Promise<void> {
-  const path = environmentFile(name)
+export async function requireReadableEnvironment(path: string): Promise<void> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'EACCES') return ''
     throw error
@@ -44,23 +43,27 @@ export async function requireReadableEnvironment(name: string): Promise<void> {
   requirePlainEnvFile(text, path)
 }
 
-/** The init system of an installed service; throws exit code 2 for an invalid name, 3 for an unknown one. */
-export async function findServiceSystem(
-  name: string,
-  systems: readonly InitSystem[],
-  root = '/',
-): Promise<InitSystem> {
+/** The init system of an installed service; throws as findService. */
+export async function findServiceSystem(name: string, systems: readonly InitSystem[]): Promise<InitSystem> {
+  const { template } = await findService(name, systems)
+  const system = systems.find((known) => known.name === template)
+  if (system === undefined) throw new Error(`${template} is not an init system`)
+  return system
+}
+
+/** An installed service; throws exit code 2 for an invalid name, 3 for an unknown one. */
+export async function findService(name: string, systems: readonly InitSystem[]): Promise<ListedService> {
   requireServiceName(name)
-  const options = { root, systems }
+  const options = { root: '/', systems }
   const found = (await listServices(options)).find((service) => service.name === name)
-  const system = systems.find((known) => known.name === found?.template)
-  if (system !== undefined) return system
+  if (found !== undefined) return found
   requireMark(name, await inspectService(name, { ...options, trustsUnreadable: true }), systems)
   throw await serviceNotFound(name, options)
 }
 
 /** A class that cannot be loaded, and a first call that throws, end a service within this time. */
 const SETTLING_MS = 1000
+const FAILED = ['failed', 'restarting']
 
 interface StartedService {
   readonly name: string
@@ -81,9 +84,9 @@ export async function startService({ name, system, commands, failure }: StartedS
     const ending = line === undefined ? '' : `; its log ends with ${JSON.stringify(line)}`
     throw fail(errorMessage(error) + ending)
   }
-  if (system.hasFailed === undefined) return
   await setTimeout(SETTLING_MS)
-  if (!(await system.hasFailed(name))) return
+  const { state } = await system.state(name)
+  if (!FAILED.includes(state)) return
   const line = await lastLogLine(name, system)
   throw fail(line === undefined ? 'it has ended' : `it has ended after ${JSON.stringify(line)}`)
 }

@@ -1,4 +1,4 @@
-import type { ServiceDefinition } from './service-definition.ts'
+import type { Service } from './service.ts'
 
 /** A command for an init system; the failure of one that may fail is ignored. */
 export interface ControlCommand {
@@ -7,7 +7,13 @@ export interface ControlCommand {
 }
 
 /** Options of `install` that not every init system takes. */
-export type LimitedOption = '--daemon' | '--interval' | '--enable' | '--start' | '--hide'
+export type LimitedOption =
+  | '--daemon'
+  | '--interval'
+  | '--enable'
+  | '--start'
+  | '--memory-max'
+  | '--no-hardening'
 
 export interface ServiceState {
   /**
@@ -70,23 +76,21 @@ export interface InitSystem {
   readonly unitPath: string
   /** The permissions of that file. */
   readonly unitMode: number
-  /** Paths of other units that would start a service of this name; absent where names are not shared. */
-  namesakes?(name: string): readonly string[]
-  /** Why a service of this name that is not scriptify's cannot be hidden, such as one that runs here, and what to do. */
-  reasonAgainstNamesake?(name: string, root: string): Promise<string | undefined>
+  /** Paths of units of the distribution or an admin that would start a service of this name. */
+  namesakes(name: string): readonly string[]
   log(name: string): ServiceLog
 
   /** The options that it does not take, each with the reason. */
   readonly refuses: Readonly<Partial<Record<LimitedOption, string>>>
-  /** Whether it sandboxes a service: --memory-max, --no-hardening, --no-private-tmp. */
-  readonly sandboxes: boolean
-  /** What it knows of schedules; absent where services run all the time. */
-  readonly schedule?: {
-    /** What --schedule takes, for its help. */
-    readonly help: string
-    /** Returns --schedule once it is checked, or its default, if it has one; throws exit code 2. */
-    parse(schedule: string | undefined): string | undefined
-  }
+  /** What it knows of schedules; undefined where services run all the time. */
+  readonly schedule:
+    | {
+        /** What --schedule takes, for its help. */
+        readonly help: string
+        /** Returns --schedule once it is checked, or its default, if it has one; throws exit code 2. */
+        parse(schedule: string | undefined): string | undefined
+      }
+    | undefined
   /** Why it cannot start or enable a service on this machine, and what to do instead; undefined where it can. */
   reasonAgainst(action: 'start' | 'enable'): string | undefined
 
@@ -94,17 +98,19 @@ export interface InitSystem {
   readonly template: string
   /**
    * The values of its template besides `name` and `mark`, each escaped for its place. Throws exit code 2 for a service that
-   * it could not start. `root` is where the files of the host are that runs the service.
+   * it could not start.
    */
-  render(service: ServiceDefinition, root: string): object | Promise<object>
-  readonly extraFiles?: readonly ExtraFile[]
-  /** The script of `templates/services/launcher` that it starts instead of the command; absent where it needs none. */
-  readonly launcher?: {
-    /** Whether the script writes the output to `log`. */
-    readonly logs: boolean
-    /** Whether the script skips a run while the previous one lasts. */
-    readonly locks: boolean
-  }
+  render(service: Service): object | Promise<object>
+  readonly extraFiles: readonly ExtraFile[]
+  /** The script of `templates/services/launcher` that it starts instead of the command; undefined where it needs none. */
+  readonly launcher:
+    | {
+        /** Whether the script writes the output to `log`. */
+        readonly logs: boolean
+        /** Whether the script skips a run while the previous one lasts. */
+        readonly locks: boolean
+      }
+    | undefined
 
   /** Commands that make it read a new or changed unit, and enable that unit if `enable` is true. */
   reloadCommands(
@@ -116,8 +122,6 @@ export interface InitSystem {
    * the service has a schedule where its files say so.
    */
   controlCommands(name: string, action: ServiceAction, isScheduled?: boolean): readonly ControlCommand[]
-  /** Whether a service that was just started has failed since; absent where that cannot be told. */
-  hasFailed?(name: string): Promise<boolean>
   /**
    * Commands that stop a service that is about to be removed, and nothing else of its name. `isGone` is true for one whose
    * unit was removed by hand.
@@ -127,15 +131,13 @@ export interface InitSystem {
     options: { readonly isGone: boolean },
   ): readonly ControlCommand[] | Promise<readonly ControlCommand[]>
   /** The files that it keeps about a service, and that a later one of the same name must not find. */
-  stateFiles?(name: string, root: string): readonly string[]
+  stateFiles(name: string, root: string): readonly string[]
   /** Commands that make it forget a service whose files have been removed. */
   forgetCommands(name: string): readonly ControlCommand[]
-  /** The warnings of the init system's tool about an installed unit. */
-  verify?(name: string): Promise<readonly string[]>
   /** Asks the init system about a service. */
   state(name: string): Promise<ServiceState>
   /** The links below `root` by which it starts a service at boot; its own tool may be missing there. */
-  links?(name: string, root: string): Promise<readonly string[]>
+  links(name: string, root: string): Promise<readonly string[]>
 }
 
 /** The names of the init systems that have something, for a message: `systemd and crond`. */
@@ -144,3 +146,9 @@ export const namesOf = (systems: readonly InitSystem[], has: (system: InitSystem
     .filter(has)
     .map(({ name }) => name)
     .join(' and ')
+
+/** The reasons of an init system that does not confine its services. */
+export const UNCONFINED = {
+  '--memory-max': 'it does not limit a service',
+  '--no-hardening': 'it does not sandbox a service',
+} as const

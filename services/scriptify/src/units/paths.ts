@@ -21,20 +21,16 @@ export const unitFile = ({ unitPath }: InitSystem, name: string): string => unit
 export const extraPath = ({ path }: ExtraFile, name: string): string => path.replace('{name}', name)
 
 /** The configuration of logrotate for the log that a launcher writes. */
-const LOG_ROTATION: ExtraFile = {
+export const LOG_ROTATION: ExtraFile = {
   path: '/etc/logrotate.d/scriptify-{name}',
   template: 'logrotate',
   isNeeded: () => true,
   isOptional: true,
 }
 
-/** The files that a service of an init system may need besides its unit, its launcher and its environment. */
-export const extraFilesOf = ({ extraFiles = [], launcher }: InitSystem): readonly ExtraFile[] =>
-  launcher?.logs ? [...extraFiles, LOG_ROTATION] : extraFiles
-
 /** The paths of all extra files that a service of this name could have. */
 export const extraPaths = (name: string, systems: readonly InitSystem[]): string[] => [
-  ...new Set(systems.flatMap(extraFilesOf).map((extra) => extraPath(extra, name))),
+  ...new Set(systems.flatMap(({ extraFiles }) => extraFiles).map((extra) => extraPath(extra, name))),
 ]
 
 /** The folder of an init system's units, which exists where that is installed. */

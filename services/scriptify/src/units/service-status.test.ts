@@ -1,5 +1,5 @@
-import { describe, expect, it } from 'vitest'
-import { formatStatus, type ServiceStatus } from './service-status.ts'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { exitCodeOf, formatStatus, type ServiceStatus } from './service-status.ts'
 
 const aService = (changes: Partial<ServiceStatus> = {}): ServiceStatus => ({
   name: 'importer',
@@ -12,8 +12,11 @@ const aService = (changes: Partial<ServiceStatus> = {}): ServiceStatus => ({
   ...changes,
 })
 
-describe('the table of status', () => {
+afterEach(() => void vi.unstubAllEnvs())
+
+describe('the table of services', () => {
   it('has a dash for what is not known, and shows no control character of a log', () => {
+    vi.stubEnv('TZ', 'Asia/Kolkata')
     const facts = { uptimeSeconds: 7, restarts: 0, memoryBytes: 19_083_034, lastLogLine: 'a\x1b[2Jb\tc' }
     const runs = {
       lastRun: '2026-11-24T03:00:00.000Z',
@@ -25,9 +28,9 @@ describe('the table of status', () => {
       aService({ name: 'x', state: 'scheduled', startsAtBoot: 'unknown', ...runs }),
     ]
     expect(formatStatus(services, Number.POSITIVE_INFINITY)).toEqual([
-      'NAME      TEMPLATE  STATE      BOOT  UPTIME  RESTARTS  MEMORY    LAST RUN           RESULT     NEXT RUN           LAST LOG LINE',
-      'importer  systemd   active     yes   7s      0         18.2 MiB  -                  -          -                  a\\x1b[2Jb\\x09c',
-      'x         systemd   scheduled  -     -       -         -         2026-11-24 03:00Z  exit-code  2026-11-25 03:00Z  -',
+      'NAME      TEMPLATE  STATE      BOOT  UPTIME  RESTARTS  MEMORY    LAST RUN                RESULT     NEXT RUN                LAST LOG LINE',
+      'importer  systemd   active     yes   7s      0         18.2 MiB  -                       -          -                       a\\x1b[2Jb\\x09c',
+      'x         systemd   scheduled  -     -       -         -         2026-11-24 08:30+05:30  exit-code  2026-11-25 08:30+05:30  -',
     ])
   })
 
@@ -46,4 +49,15 @@ describe('the table of status', () => {
     const [, row] = formatStatus([aService({ uptimeSeconds })], 200)
     expect(row).toContain(`active  yes   ${text}  `)
   })
+})
+
+it.each([
+  ['active', 0],
+  ['scheduled', 0],
+  ['inactive', 3],
+  ['failed', 3],
+  ['restarting', 3],
+  ['unknown', 4],
+])('exits for a service that is %s as systemctl status does: %d', (state, code) => {
+  expect(exitCodeOf([aService({ state })])).toBe(code)
 })

@@ -1,20 +1,27 @@
 import { printable } from '@latchkey/text/printable.ts'
+import type { CliContext } from '../io/cli-context.ts'
 import { errorCode } from '../io/cli-error.ts'
+import { printLines } from '../io/print-lines.ts'
+import { requireReadableEnvironment } from './control-service.ts'
 import type { InitSystem, ServiceState } from './init-system.ts'
-import { type ListedService, listServices } from './list-services.ts'
+import type { ListedService } from './list-services.ts'
 import { lastLogLine } from './service-log.ts'
 
 export interface ServiceStatus extends ListedService, ServiceState {
   readonly lastLogLine: string | undefined
 }
 
-/** What the init systems and logs of this host tell about all services. */
-export async function readStatus(systems: readonly InitSystem[]): Promise<ServiceStatus[]> {
-  const services = await listServices({ root: '/', systems })
+/** What the init systems and logs of this host tell about services; nothing about those of another host. */
+export async function readStatus(
+  services: readonly ListedService[],
+  { systems, root = '/' }: { systems: readonly InitSystem[]; root?: string },
+): Promise<ServiceStatus[]> {
   const states = services.map(async (service) => {
-    const system = systems.find(({ name }) => name === service.template)
+    const { name, template } = service
+    const system = systems.find((known) => known.name === template)
     if (system === undefined) return []
-    const { name } = service
+    if (root !== '/')
+      return [{ ...service, state: 'unknown', startsAtBoot: 'unknown' as const, lastLogLine: undefined }]
     try {
       return [{ ...service, ...(await system.state(name)), lastLogLine: await lastLogLine(name, system) }]
     } catch (error) {
@@ -24,6 +31,26 @@ export async function readStatus(systems: readonly InitSystem[]): Promise<Servic
     }
   })
   return (await Promise.all(states)).flat()
+}
+
+/** Prints the table, or an array of JSON, and on standard error which environment files cannot be read as they are. */
+export async function printStatus(
+  services: readonly ServiceStatus[],
+  { json, context: { stdout, stderr } }: { json: boolean; context: CliContext },
+): Promise<void> {
+  const lines = json
+    ? [JSON.stringify(services, undefined, 2)]
+    : formatStatus(services, stdout.columns ?? Number.POSITIVE_INFINITY)
+  await printLines(stdout, lines)
+  for (const { environment } of services)
+    await requireReadableEnvironment(environment).catch((error: Error) => printLines(stderr, [error.message]))
+}
+
+/** The exit code of `systemctl status`: 0 for a service that runs, or waits for its time, 3 for one that does not, else 4. */
+export function exitCodeOf(services: readonly ServiceStatus[]): number {
+  const [{ state = 'unknown' } = {}] = services
+  if (state === 'unknown') return 4
+  return state === 'active' || state === 'scheduled' ? 0 : 3
 }
 
 const HEADINGS = [
@@ -64,9 +91,16 @@ function describeBoot(startsAtBoot: ServiceStatus['startsAtBoot']): string {
   return startsAtBoot ? 'yes' : 'no'
 }
 
-/** `2026-11-24 10:00Z`: the time zone of the reader and that of the service may differ. */
-const formatTime = (time: string | undefined): string =>
-  time === undefined ? '-' : `${time.slice(0, 16).replace('T', ' ')}Z`
+/** `2026-11-24 10:00+01:00`, in the time zone of this machine, as logs have it. */
+function formatTime(time: string | undefined): string {
+  if (time === undefined) return '-'
+  const date = new Date(time)
+  const offset = -date.getTimezoneOffset()
+  const parts = [Math.trunc(Math.abs(offset) / 60), Math.abs(offset) % 60]
+  const zone = parts.map((part) => `${part}`.padStart(2, '0')).join(':')
+  // Sweden writes dates as ISO 8601 does.
+  return `${date.toLocaleString('sv').slice(0, 16)}${offset < 0 ? '-' : '+'}${zone}`
+}
 
 /** The two largest units: `2d 3h`, `3h 5m`, `5m 7s`, `7s`. */
 function formatDuration(seconds: number): string {

@@ -13,7 +13,6 @@ import {
   requireMark,
   supportingFilesOf,
 } from './inspect-service.ts'
-import { findEdited, readRecord } from './install/kept-options.ts'
 import { serviceNotFound } from './list-services.ts'
 import {
   environmentFile,
@@ -38,15 +37,11 @@ export interface UninstallOptions {
 }
 
 interface Removal {
-  /** These files must be removable, or nothing is stopped. */
-  readonly stateFiles: readonly string[]
   readonly before: readonly ControlCommand[]
   readonly files: readonly string[]
   readonly after: readonly ControlCommand[]
   /** The folders that are removed if nothing else is in them. */
   readonly folders: readonly string[]
-  /** The files that somebody has edited. */
-  readonly edited: readonly string[]
 }
 
 /**
@@ -59,10 +54,7 @@ export async function uninstallService(options: UninstallOptions): Promise<strin
   const removal = await planRemoval(options)
   if (options.dryRun) return describe(removal)
   await carryOut(removal, options)
-  return [
-    `Uninstalled ${options.name}: removed ${[...removal.stateFiles, ...removal.files].join(', ')}`,
-    ...removal.edited.map((path) => `Removed ${path}, which was edited by hand`),
-  ]
+  return [`Uninstalled ${options.name}: removed ${removal.files.join(', ')}`]
 }
 
 async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): Promise<Removal> {
@@ -77,10 +69,6 @@ async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): P
   const isHere = root === '/'
   return {
     before: isHere ? await stopCommands(name, units, owners) : [],
-    stateFiles: await findFiles(
-      owners.flatMap((system) => system.stateFiles?.(name, root) ?? []),
-      root,
-    ),
     files: [
       ...(await findLinks(name, root, owners)),
       ...[...units, ...supporting].map(({ path }) => path),
@@ -91,25 +79,16 @@ async function planRemoval({ name, root, systems, dryRun }: UninstallOptions): P
     folders: [...new Set(owners.flatMap((system) => ownFolders(system, name)))].map((folder) =>
       join(root, folder),
     ),
-    edited: findEdited(
-      [...units, ...supporting],
-      readRecord(found.environment?.text ?? '') ?? NO_RECORD,
-      root,
-    ),
   }
 }
 
-const NO_RECORD = { digests: {} }
-
 async function carryOut(
-  { before, stateFiles, files, after, folders }: Removal,
+  { before, files, after, folders }: Removal,
   options: UninstallOptions,
 ): Promise<void> {
   const { name, root, systems } = options
-  await removeAll(stateFiles, `${name} stays installed, and was not stopped`)
   await controlAll(before)
-  // A timer may have elapsed in between.
-  await removeAll([...stateFiles, ...files], `${name} is stopped, but not uninstalled`)
+  await removeAll(files, `${name} is stopped, but not uninstalled`)
   const paths = [
     ...systems.map((system) => unitFile(system, name)),
     ...[environmentFile, launcherFile].map((file) => file(name)),
@@ -153,11 +132,11 @@ async function unownedService(
 }
 
 async function findLinks(name: string, root: string, owners: readonly InitSystem[]): Promise<string[]> {
-  const links = await Promise.all(owners.map((system) => system.links?.(name, root) ?? []))
+  const links = await Promise.all(owners.map((system) => system.links(name, root)))
   return links.flat()
 }
 
-/** What the service itself left: its log with the rotated ones, its pid file, its lock and its last result. */
+/** What the service and its init system left: its log with the rotated ones, its pid file, its lock, its last result and its stamp. */
 async function findTraces(name: string, root: string, owners: readonly InitSystem[]): Promise<string[]> {
   const logs = owners.flatMap((system) => {
     const log = system.log(name)
@@ -166,7 +145,10 @@ async function findTraces(name: string, root: string, owners: readonly InitSyste
   return [
     ...(await Promise.all(logs)).flat(),
     ...(await findFiles(
-      [pidFile, lockFile, resultFile].map((file) => file(name)),
+      [
+        ...[pidFile, lockFile, resultFile].map((file) => file(name)),
+        ...owners.flatMap((system) => system.stateFiles(name, root)),
+      ],
       root,
     )),
   ]
@@ -188,10 +170,8 @@ async function findLogs(log: string): Promise<string[]> {
     .map((file) => join(dirname(log), file))
 }
 
-const describe = ({ before, stateFiles, files, after, edited }: Removal): string[] => [
+const describe = ({ before, files, after }: Removal): string[] => [
   ...before.map(({ words }) => `would run     ${words.join(' ')}`),
-  ...[...stateFiles, ...files].map(
-    (path) => `would remove  ${path}${edited.includes(path) ? ', which was edited by hand' : ''}`,
-  ),
+  ...files.map((path) => `would remove  ${path}`),
   ...after.map(({ words }) => `would run     ${words.join(' ')}`),
 ]

@@ -17,10 +17,8 @@ function aProject(files: Record<string, string>): string {
   return folder
 }
 
-const resolve = async (
-  text: string,
-  options: { rootdir: string; runtime?: 'php' | 'node'; allowOutside?: boolean },
-) => (await resolveCall(text, { args: [], ...options }, {})).reference
+const resolve = async (text: string, options: { rootdir: string; runtime?: 'php' | 'node' }) =>
+  (await resolveCall(text, { args: [], ...options }, {})).reference
 
 const AUTOLOADER = { 'vendor/autoload.php': '' }
 const MAPPED = { 'scriptify.config.json': '{"namespaces": {"App\\\\": "src", "App\\\\Jobs\\\\": "jobs"}}' }
@@ -162,10 +160,10 @@ describe('a reference', () => {
       code: 2,
       says: '--runtime says php',
     },
-    { why: 'a module outside', text: '/etc/passwd#run', code: 4, says: '--allow-outside' },
-    { why: 'a link to outside', text: 'link.ts#run', code: 4, says: '--allow-outside' },
-    { why: 'a way outside', text: '../../etc/passwd#run', code: 4, says: '--allow-outside' },
-    { why: 'what is not there, outside', text: '/nowhere/at-all.ts#run', code: 4, says: '--allow-outside' },
+    { why: 'a module outside', text: '/etc/passwd#run', code: 4, says: '--rootdir' },
+    { why: 'a link to outside', text: 'link.ts#run', code: 4, says: '--rootdir' },
+    { why: 'a way outside', text: '../../etc/passwd#run', code: 4, says: '--rootdir' },
+    { why: 'what is not there, outside', text: '/nowhere/at-all.ts#run', code: 4, says: '--rootdir' },
     {
       why: 'php without a bootstrap',
       text: 'A::b',
@@ -180,11 +178,6 @@ describe('a reference', () => {
       exitCode: code,
       message: expect.stringContaining(says),
     })
-  })
-
-  it('may be outside when that is allowed', async () => {
-    const rootdir = aProject(MAPPED)
-    expect((await resolve('/etc/passwd#run', { rootdir, allowOutside: true })).module).toBe('/etc/passwd')
   })
 
   it.each(['{', '{"namespaces": {"A": 1}}'])('is not looked for by the map %s', async (map) => {

@@ -74,6 +74,14 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
   const uninstall = (name: string, ...more: string[]) => scriptify(machine, 'uninstall', name, ...more)
 
   describe('bad input', { concurrent: true }, () => {
+    /** A project in the /tmp that a service does not see, and one in a folder of root's. */
+    const [inTmp, inLocked] = ['/tmp/project', '/root/project'].map((folder) => [
+      ...['--rootdir', folder, '--class', 'probe.ts#Probe::record'],
+    ]) as [string[], string[]]
+    beforeAll(async () => {
+      const copy = 'for folder; do mkdir -p "$folder"; cp /srv/*/src/probe.ts "$folder"; done'
+      await succeed(machine, 'sh', '-c', copy, 'sh', '/tmp/project', '/root/project')
+    })
     afterAll(expectUntouched)
 
     it.each([
@@ -90,12 +98,9 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
         words: ['x', '--class', 'src/probe.ts#Probe::needy', '--arg', 'more'],
         code: 2,
       },
-      { why: 'a folder that the service could not see', words: ['x', '--rootdir', '/tmp'], code: 2 },
-      {
-        why: 'a folder that its user may not enter',
-        words: ['x', '--rootdir', '/root', '--user', 'app'],
-        code: 4,
-      },
+      { why: 'a module outside of its folder', words: ['x', '--rootdir', '/tmp'], code: 4 },
+      { why: 'a folder that the service could not see', words: ['x', ...inTmp], code: 2 },
+      { why: 'a folder that its user may not enter', words: ['x', ...inLocked, '--user', 'app'], code: 4 },
       { why: 'an unknown user', words: ['x', '--user', 'nobody-here'], code: 3 },
       { why: 'an unknown class', words: ['x', '--class', 'src/probe.ts#Nothing::record'], code: 3 },
       { why: 'an unknown method', words: ['x', '--class', 'src/probe.ts#Probe::nothing'], code: 3 },
@@ -109,7 +114,6 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
         '--template=systemd',
         '--class',
         `${probe.rootdir}/src/probe.ts#Probe::record`,
-        '--allow-outside',
         '--rootdir',
         probe.rootdir,
       ]
@@ -235,45 +239,14 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       async (kind) => {
         const path = `/usr/lib/systemd/system/probe.${kind}`
         await put(path, 'theirs')
-        for (const more of [[], ['--force']]) {
-          expect(await install('probe', 'systemd', ...more)).toMatchObject({
+        for (const template of ['systemd', 'initd', 'upstart', 'crond'])
+          expect(await install('probe', template, '--force')).toMatchObject({
             code: 4,
-            stderr: expect.stringContaining(`--hide ${path}`),
+            stderr: `${path} is a service probe that scriptify did not install: choose another name\n`,
           })
-        }
-        expect(await install('probe', 'crond', '--hide', path)).toMatchObject({
-          code: 2,
-          stderr: '--hide does not fit --template=crond: a job of cron hides no service\n',
-        })
         await remove(path)
       },
     )
-
-    it('hides no service whose timer is enabled, here or below a root, or starts by the distribution', async () => {
-      for (const root of ['', '/mnt/host']) {
-        const units = `${root}/usr/lib/systemd/system`
-        const folders = [`${units}/probe.target.wants`, `${root}/etc/systemd/system/probe.target.wants`]
-        await succeed(machine, 'mkdir', '-p', `${root}/etc/systemd/system`)
-        await put(`${units}/probe.service`, 'theirs')
-        const hide = ['--hide', '/usr/lib/systemd/system/probe.service', ...(root ? ['--root', root] : [])]
-        const disable = root ? `--root=${root} disable` : 'disable --now'
-        const says = [
-          `${folders[0]}/probe.timer starts it at boot: choose another name`,
-          `it is in use: run "systemctl ${disable} probe.timer" first, or choose another name`,
-        ]
-        for (const [index, folder] of folders.entries()) {
-          await succeed(machine, 'mkdir', '-p', folder)
-          await succeed(machine, 'ln', '-s', '/usr/lib/systemd/system/probe.timer', `${folder}/probe.timer`)
-          expect(await install('probe', 'systemd', ...hide)).toMatchObject({
-            code: 4,
-            stderr: `/usr/lib/systemd/system/probe.service cannot be hidden; ${says[index]}\n`,
-          })
-          await remove(folder)
-        }
-        await remove(`${units}/probe.service`)
-      }
-      await remove('/mnt/host')
-    })
 
     it('leaves the stamp of a timer below a root that it did not write', async () => {
       const [timer, stamp] = ['/etc/systemd/system/probe.timer', '/var/lib/systemd/timers/stamp-probe.timer']
@@ -316,7 +289,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
     it('keeps what is not given again', async () => {
       const unit = '/etc/systemd/system/probe.service'
       const limits = ['--user', 'app', '--group', 'daemon', '--memory-max', '512M', '--interval', '7']
-      const more = ['--no-private-tmp', '--description', 'One of many']
+      const more = ['--description', 'One of many']
       const limited = [
         'env',
         'SCRIPTIFY_MEMORY_LIMIT=256M',
@@ -327,20 +300,16 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect((await run(machine, ...limited, ...words, ...limits, ...more, ...args)).code).toBe(0)
       const before = await read(machine, unit)
       expect(before).toMatch(/User=app\nGroup=daemon\n[\s\S]*max-old-space-size=256[\s\S]*MemoryMax=512M\n/)
-      const again = await scriptify(machine, 'install', 'probe', '--force')
-      expect(again).toMatchObject({
+      expect(await scriptify(machine, 'install', 'probe', '--force')).toMatchObject({
         code: 0,
         stdout: expect.stringMatching(
-          /^Kept .*--memory-max 512M .*--interval 7 .*SCRIPTIFY_MEMORY_LIMIT=256M$/m,
+          /^Kept: --class, --rootdir, --user, --group, --memory-max, --interval, --description, --arg, SCRIPTIFY_MEMORY_LIMIT$/m,
         ),
       })
       expect(await read(machine, unit)).toBe(before)
 
-      expect(
-        (await scriptify(machine, 'install', 'probe', '--force', '--private-tmp', '--user', 'root')).code,
-      ).toBe(0)
+      expect((await scriptify(machine, 'install', 'probe', '--force', '--user', 'root')).code).toBe(0)
       const changed = await read(machine, unit)
-      expect(changed).toContain('PrivateTmp=yes\n')
       expect(changed).not.toMatch(/^(User|Group)=/m)
       const other = ['--class', 'src/probe.ts#Probe::needy']
       expect((await scriptify(machine, 'install', 'probe', '--force', ...other)).code).toBe(0)
@@ -356,61 +325,23 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect((await uninstall('probe')).code).toBe(0)
     })
 
-    it('is upgraded to what this version writes, with all that it was installed with', async () => {
-      expect((await scriptify(machine, 'upgrade', 'probe')).code).toBe(3)
-      expect(
-        (await install('probe', 'crond', '--user', 'app', '--schedule', '0 4 * * *', ...args)).code,
-      ).toBe(0)
-      expect(await scriptify(machine, 'upgrade', 'probe')).toMatchObject({
-        code: 0,
-        stdout: 'probe is up to date\n',
-      })
+    it('gets what this version writes, with all that it was installed with', async () => {
+      const options = ['--user', 'app', '--schedule', '0 4 * * *', ...args]
+      expect((await install('probe', 'crond', ...options)).code).toBe(0)
       const launcher = '/etc/scriptify/probe.run'
       const current = await read(machine, launcher)
       await succeed(machine, 'sed', '-i', '$i # of an earlier version', launcher)
-      expect(await scriptify(machine, 'upgrade', 'probe')).toEqual({
-        code: 4,
-        stdout: '',
-        stderr: `${launcher} was edited by hand; "scriptify install probe --force" replaces it\n`,
-      })
-      const forge = `
-        const { readFileSync, writeFileSync } = require('node:fs')
-        const digest = require('node:crypto').createHash('sha256').update(readFileSync('${launcher}')).digest('hex')
-        const env = '/etc/scriptify/probe.env'
-        const text = readFileSync(env, 'utf8')
-        writeFileSync(env, text.replace(/("\\/etc\\/scriptify\\/probe.run":")[^"]*/, '$1' + digest))`
-      await succeed(machine, 'node', '-e', forge)
       const earlier = await everything()
-      const plan = await scriptify(machine, 'upgrade', 'probe', '--dry-run')
-      expect(plan).toMatchObject({ code: 0, stdout: `==> ${launcher}\n- # of an earlier version\n` })
       await succeed(machine, 'sh', '-c', 'head -c 200000 /dev/zero > /etc/cron.d/filling || true')
-      expect(await scriptify(machine, 'upgrade', 'probe')).toMatchObject({
+      expect(await scriptify(machine, 'install', 'probe', '--force')).toMatchObject({
         code: 1,
         stderr: expect.stringMatching(/^Nothing was installed: ENOSPC.*\n$/),
       })
       await remove('/etc/cron.d/filling')
       expect(await everything()).toBe(earlier)
-      expect((await scriptify(machine, 'upgrade', 'probe')).stdout).toContain('Upgraded probe')
+      expect((await scriptify(machine, 'install', 'probe', '--force')).code).toBe(0)
       expect(await read(machine, launcher)).toBe(current)
       expect((await uninstall('probe')).code).toBe(0)
-    })
-
-    it('that was edited by hand is not replaced or removed without a word', async () => {
-      const unit = '/etc/systemd/system/probe.service'
-      expect((await install('probe', 'systemd')).code).toBe(0)
-      const edit = () => succeed(machine, 'sed', '-i', 's/^Nice=.*/Nice=10/', unit)
-      const said = `${unit}, which was edited by hand\n`
-      await edit()
-      expect((await install('probe', 'systemd')).code).toBe(2)
-      expect((await install('probe', 'systemd', '--force', '--dry-run')).stdout).toContain(
-        `would replace ${said}`,
-      )
-      expect(await read(machine, unit)).toContain('Nice=10\n')
-      expect((await install('probe', 'systemd', '--force')).stdout).toContain(`Replaced ${said}`)
-      expect((await install('probe', 'systemd', '--force')).stdout).not.toContain('by hand')
-      await edit()
-      expect((await uninstall('probe', '--dry-run')).stdout).toContain(`would remove  ${said}`)
-      expect((await uninstall('probe')).stdout).toContain(`Removed ${said}`)
     })
 
     it('keeps the variables that an admin added, and reports them without their values', async () => {
@@ -427,14 +358,14 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
         install('probe', 'crond', '--env', 'CHANGED=two', '--env', 'ADDED=1', '--force', ...more)
       const before = await everything()
       const plan = await again('--dry-run')
-      expect(plan.stdout).toContain('would keep from /etc/scriptify/probe.env: GIVEN, TOKEN, DSN\n')
+      expect(plan.stdout).toContain('would keep: GIVEN, TOKEN, DSN\n')
       expect(plan.stdout).toContain('GIVEN="…"\nCHANGED="…"\nTOKEN="…"\nDSN="…"\nADDED="…"\n')
       expect(plan.stdout).not.toContain('hush')
       expect(await everything()).toBe(before)
 
       const { code, stdout } = await again()
       expect(code).toBe(0)
-      expect(stdout).toContain('Kept from /etc/scriptify/probe.env: GIVEN, TOKEN, DSN\n')
+      expect(stdout).toContain('Kept: GIVEN, TOKEN, DSN\n')
       expect(stdout).not.toContain('hush')
       expect(await readVariables()).toBe(
         `${MARK('probe', 'crond')}GIVEN="one"\nCHANGED="two"\n# rotated in May: hush\nTOKEN=hush\nDSN='hush hush'\nADDED="1"\n`,
@@ -606,9 +537,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       const log = '/var/log/scriptify-probe.log'
       await succeed(machine, 'sh', '-c', `truncate -s 2G ${log}; printf '\\nthe last\\n' >> ${log}`)
       expect((await scriptify(machine, 'logs', 'probe', '--lines', '1')).stdout).toBe('the last\n')
-      expect((await scriptify(machine, 'status', 'probe')).stdout).toMatch(
-        /^probe +crond +inactive .*the last$/m,
-      )
+      expect((await scriptify(machine, 'services')).stdout).toMatch(/^probe +crond +inactive .*the last$/m)
       expect((await uninstall('probe')).stdout).toContain(log)
     })
 
@@ -698,7 +627,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       expect({ code, stdout }).toMatchObject({
         ...{ code: 0, stdout: expect.stringContaining('Nothing starts it: runit does not run here\n') },
       })
-      expect((await registered('status')).stdout).toMatch(/^probe +runit +unknown +yes /m)
+      expect((await registered('services')).stdout).toMatch(/^probe +runit +unknown +yes /m)
       expect(await registered('start', 'probe')).toMatchObject({
         ...{ code: 2, stderr: 'probe cannot be controlled: runit does not run here\n' },
       })
@@ -722,7 +651,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       cp -r ${HOME}/shared/text host/opt/tools/
       : > host/dev/null
       mkdir -p "host$1" && cp -r "$1/." "host$1"
-      cp -r ${HOME}/services/scriptify/package.json ${HOME}/services/scriptify/src host/opt/tools/services/scriptify/
+      cp -r ${HOME}/services/scriptify/package.json ${HOME}/services/scriptify/bin ${HOME}/services/scriptify/src host/opt/tools/services/scriptify/
       programs='/bin/sh /bin/cat /bin/mkfifo /bin/rm /bin/date /usr/local/bin/node'
       for file in $programs $(ldd $programs | grep -o '/[^ :]*' | sort -u)
       do mkdir -p "host$(dirname $file)"; cp -L $file "host$file"; done
@@ -730,8 +659,10 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       await succeed(machine, 'sh', '-ec', script, 'sh', probe.rootdir)
       const words = ['--root', '/mnt/host', ...args, '--env', `HARD=${HOSTILE_VALUE}`]
       const misplaced = await install('probe', 'crond', ...words)
-      expect(misplaced).toMatchObject({ code: 3, stderr: expect.stringContaining('--home') })
-      const { code, stderr } = await install('probe', 'crond', ...words, '--home', '/opt/tools')
+      expect(misplaced).toMatchObject({ code: 3, stderr: expect.stringContaining('scriptify was not found') })
+      const program = '/opt/tools/services/scriptify/bin/scriptify'
+      await succeed(machine, 'ln', '-s', program, '/mnt/host/usr/local/bin/scriptify')
+      const { code, stderr } = await install('probe', 'crond', ...words)
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
       expect(await succeed(machine, 'sh', '-c', 'ls /mnt/host/etc/scriptify; ls /etc/cron.d')).not.toMatch(
         /^probe$/m,
@@ -767,7 +698,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       ln -s /srv/releases/1 current && ln -s /srv/releases/1/src/probe.ts first.ts`
       await succeed(machine, 'sh', '-ec', linked, 'sh', probe.rootdir)
       const current = ['--rootdir', '/srv/current', '--bootstrap', '/srv/first.ts']
-      const again = await install('probe', 'crond', ...words, '--home', '/opt/tools', ...current)
+      const again = await install('probe', 'crond', ...words, ...current)
       expect(again).toMatchObject({ code: 0, stderr: '' })
       const launcher = await read(machine, '/mnt/host/etc/scriptify/probe.run')
       expect(launcher).toContain(`\ncd '/srv/current'\n`)

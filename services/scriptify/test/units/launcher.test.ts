@@ -16,6 +16,7 @@ import { renderService } from '../../src/units/install/render-service.ts'
 import { crond } from '../../src/units/systems/crond.ts'
 import { initd } from '../../src/units/systems/initd.ts'
 import { upstart } from '../../src/units/systems/upstart.ts'
+import { aService } from './a-service.ts'
 
 const SYSTEMS = [crond, initd, upstart]
 /** The account without rights that every system has. */
@@ -38,22 +39,14 @@ async function launch(
   }
   const below = (text: string) => text.replaceAll(FOLDERS, (found) => `${path}${found}`)
   const files = await renderService(
-    {
-      name: 'probe',
-      description: 'a probe',
+    aService({
+      ...{ name: 'probe', system, root: '/', user },
       command: ['/bin/sh', '-c', `env > ${result}/draft && mv ${result}/draft ${result}/environment`],
-      possiblePaths: [],
-      daemon: false,
+      interval: undefined,
       rootdir: result,
-      user,
-      group: undefined,
       environment: { ...environment, LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: join(loaded, 'program') },
       schedule: system === crond ? '@daily' : undefined,
-      hardened: false,
-      privateTmp: false,
-      memoryMax: undefined,
-    },
-    { system, root: '/' },
+    }),
   )
   for (const file of files) {
     const target = below(file.path)

@@ -8,7 +8,6 @@ import { isNamespaceFolders, type NamespaceFolders } from '../namespace-folders.
 
 interface Project {
   rootdir: string
-  allowOutside: boolean
 }
 
 const EXTENSIONS = ['ts', 'mts', 'js', 'mjs']
@@ -116,11 +115,11 @@ function withSeparators(namespaces: NamespaceFolders): Record<string, string[]> 
  * Resolves symbolic links, which could lead outside: a command installed for root must not run any file. The refusal does
  * not tell whether a path outside exists.
  */
-function stayInside(path: string, { rootdir, allowOutside }: Project): string {
+function stayInside(path: string, { rootdir }: Project): string {
   const root = realpathSync(rootdir)
   const prefix = root.endsWith(sep) ? root : root + sep
-  if (allowOutside || realPath(path).startsWith(prefix)) return path
-  throw new CliError(`${path} is outside ${rootdir}; --allow-outside permits it`, EXIT.notPermitted)
+  if (realPath(path).startsWith(prefix)) return path
+  throw new CliError(`${path} is outside ${rootdir}: give the folder of both by --rootdir`, EXIT.notPermitted)
 }
 
 /** The path without links, as far as it exists. */

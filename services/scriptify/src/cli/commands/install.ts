@@ -3,58 +3,36 @@ import type { CliContext } from '../../io/cli-context.ts'
 import { printLines } from '../../io/print-lines.ts'
 import { findKeptSettings } from '../../scriptify-settings.ts'
 import { type InitSystem, namesOf } from '../../units/init-system.ts'
-import type { ServiceOptions } from '../../units/install/kept-options.ts'
+import type { InstallOptions } from '../../units/install/install-options.ts'
 import { collect, parseSeconds } from '../option-values.ts'
 
-interface Flags extends Omit<ServiceOptions, 'args' | 'settings'> {
-  template?: string
+interface Flags extends Omit<InstallOptions, 'name' | 'args' | 'settings'> {
   arg?: string[]
-  env?: string[]
-  enable?: boolean
-  start?: boolean
-  dryRun?: boolean
-  force?: boolean
-  hide?: string
-  check: boolean
-  root: string
 }
 
 /** `scriptify install`: a method as a service of one of `systems`, by default the first. */
 export function createInstallCommand(systems: readonly InitSystem[], { env, stdout }: CliContext): Command {
   const command = new Command('install')
-    .description('install a method as a system service (as root)')
+    .description('install a method as a system service, or change one (as root)')
     .argument('<name>', 'letters, digits, - and _')
     .addHelpText('after', examplesOf(systems))
-    .action(async (name: string, flags: Flags) => {
-      await printLines(stdout, install(name, flags, { systems, env }))
+    .action(async (name: string, { arg, ...flags }: Flags) => {
+      const { installService } = await import('../../units/install/install-service.ts')
+      const { resolveRoot } = await import('../../units/folders.ts')
+      const options = {
+        ...flags,
+        ...(arg === undefined ? {} : { args: arg }),
+        ...{ name, root: await resolveRoot(flags.root), settings: findKeptSettings(env) },
+      }
+      await printLines(stdout, installService(options, { systems, env }))
     })
-  const options = [...methodOptions(systems), ...serviceOptions(systems), ...placeOptions()]
-  for (const option of options) command.addOption(option)
+  for (const option of [...methodOptions(systems), ...serviceOptions(systems), ...placeOptions()])
+    command.addOption(option)
   return command
 }
 
-async function* install(
-  name: string,
-  { template, arg, env = [], enable = false, start = false, dryRun = false, force = false, ...rest }: Flags,
-  context: { systems: readonly InitSystem[]; env: NodeJS.ProcessEnv },
-): AsyncGenerator<string> {
-  const { installService } = await import('../../units/install/install-service.ts')
-  const { chooseSystem } = await import('../../units/install/choose-system.ts')
-  const { resolveRoot } = await import('../../units/folders.ts')
-  const root = await resolveRoot(rest.root)
-  const { systems } = context
-  const system = await chooseSystem(name, { template, force, root, systems })
-  const given = {
-    ...rest,
-    ...{ name, system, env, enable, start, dryRun, force, root },
-    ...(arg === undefined ? {} : { args: arg }),
-    settings: findKeptSettings(context.env),
-  }
-  yield* installService(given, context)
-}
-
 function examplesOf(systems: readonly InitSystem[]): string {
-  const examples = systems.flatMap((system) => system.examples)
+  const examples = [...systems.flatMap((system) => system.examples), 'importer --force --user app --start']
   return `\nExamples:\n${examples.map((example) => `  scriptify install ${example}`).join('\n')}`
 }
 
@@ -66,7 +44,6 @@ const methodOptions = (systems: readonly InitSystem[]): Option[] => [
   new Option('-r, --rootdir <dir>', 'the working directory (default: this folder)'),
   new Option('-b, --bootstrap <file>', 'loads the project’s classes; relative to --rootdir'),
   new Option('--runtime <name>', 'language; by default the project’s').choices(['php', 'node']),
-  new Option('--allow-outside', 'allow a module outside --rootdir'),
   new Option('-a, --arg <value>', 'an argument of the method; repeatable').argParser(collect),
   new Option(
     '-e, --env <NAME=VALUE>',
@@ -75,7 +52,7 @@ const methodOptions = (systems: readonly InitSystem[]): Option[] => [
 ]
 
 function serviceOptions(systems: readonly InitSystem[]): Option[] {
-  const sandboxing = namesOf(systems, ({ sandboxes }) => sandboxes)
+  const confining = namesOf(systems, ({ refuses }) => refuses['--memory-max'] === undefined)
   return [
     new Option('-d, --description <text>', 'one line'),
     new Option('-u, --user <account>', 'the account that it runs as (default: root)'),
@@ -94,11 +71,9 @@ function serviceOptions(systems: readonly InitSystem[]): Option[] {
     new Option('--interval <seconds>', 'between two calls, also as 500ms or 2m (default: 1)').argParser(
       parseSeconds,
     ),
-    new Option('--memory-max <bytes>', `${sandboxing}: kill the service above this, such as 512M`),
-    new Option('--private-tmp', `${sandboxing}: a /tmp of the service (default)`),
-    new Option('--no-private-tmp', `${sandboxing}: share /tmp with other services`),
-    new Option('--hardening', `${sandboxing}: sandboxing (default)`),
-    new Option('--no-hardening', `${sandboxing}: disable sandboxing`),
+    new Option('--memory-max <bytes>', `${confining}: kill the service above this, such as 512M`),
+    new Option('--hardening', `${confining}: sandboxing (default)`),
+    new Option('--no-hardening', `${confining}: disable sandboxing`),
   ]
 }
 
@@ -110,12 +85,5 @@ const placeOptions = (): Option[] => [
     '--force',
     'replace a service of scriptify, keeping the options and variables that are not given',
   ),
-  new Option(
-    '--hide <unit>',
-    'take the place of a service of the distribution that is not in use, by its file',
-  ),
-  new Option('--no-check', 'do not check whether the class and the method exist'),
   new Option('--root <dir>', 'write below this folder, where another host’s files are mounted').default('/'),
-  new Option('--home <dir>', 'with --root: where scriptify is installed on that host'),
-  new Option('--program <path>', 'with --root: the php or node of that host'),
 ]

@@ -36,7 +36,6 @@ interface Flags {
   showdocs?: boolean
   print?: boolean
   trace?: boolean
-  allowOutside?: boolean
 }
 
 /** `scriptify run`: calls a method, once or repeatedly. */
@@ -73,7 +72,6 @@ export function createRunCommand(context: CliContext): Command {
       'print a failure with its causes, their classes, files and lines, and the calls that led there',
     )
     .addOption(new Option('--runtime <name>', 'language (default: the project’s)').choices(RUNTIME_NAMES))
-    .option('--allow-outside', 'accept a module outside the project’s folder')
     .addHelpText('after', EXAMPLES)
     .action(async (reference: string, flags: Flags, command: Command) => {
       if (!flags.daemon && flags.interval !== undefined) command.error('--interval requires --daemon')

@@ -4,12 +4,13 @@ import { lstatIfAny, requireFolder } from '../folders.ts'
 import type { ExtraFile, InitSystem } from '../init-system.ts'
 import { type FoundFile, type FoundService, foreignFile, requireMark } from '../inspect-service.ts'
 import { extraPath, ownFolders, SCRIPTIFY_DIR, unitFile, unitFolder } from '../paths.ts'
-import type { InstallRequest } from './install-request.ts'
+import type { ParsedService } from './parse-service.ts'
 import { neededExtras } from './render-service.ts'
 
 /** Finds the extra files of this service that can be written; an optional one is left out if its folder does not exist. */
-export async function findExtras({ system, name, root, schedule }: InstallRequest): Promise<ExtraFile[]> {
-  const needed = neededExtras(system, schedule !== undefined)
+export async function findExtras(service: ParsedService): Promise<ExtraFile[]> {
+  const { name, root } = service
+  const needed = neededExtras(service)
   const folders = await Promise.all(
     needed.map((extra) => lstatIfAny(join(root, dirname(extraPath(extra, name))))),
   )
@@ -21,15 +22,16 @@ export async function findExtras({ system, name, root, schedule }: InstallReques
  * missing folder, 2 for an installed service without --force.
  */
 export async function claimFiles(
-  request: InstallRequest,
+  service: ParsedService,
   {
     systems,
     extras,
     found,
-  }: { systems: readonly InitSystem[]; extras: readonly ExtraFile[]; found: FoundService },
+    force,
+  }: { systems: readonly InitSystem[]; extras: readonly ExtraFile[]; found: FoundService; force: boolean },
 ): Promise<FoundFile[]> {
-  await requireFolders(request)
-  const { name, system, root, force } = request
+  await requireFolders(service)
+  const { name, system, root } = service
   const { units, environment, launcher } = found
   const unit = units.find((known) => known.system === system)
   const written = extras.map((extra) => join(root, extraPath(extra, name)))
@@ -43,19 +45,19 @@ export async function claimFiles(
     throw new CliError(`${name} is installed for ${other.system.name}: uninstall it first`, EXIT.usage)
   }
   if (unit === undefined) {
-    await requireNoNamesake(request, systems)
+    await requireFreeName(service, systems)
     return files
   }
   if (!force) {
     throw new CliError(`${name} is already installed (${unit.path}): --force replaces it`, EXIT.usage)
   }
-  requireExpectedKind(request, { found, extras })
+  requireExpectedKind(service, { found, extras })
   return files
 }
 
 /** Refuses to change the kind of a service: its old timer or cron job would continue to start it. */
 function requireExpectedKind(
-  { name, root }: InstallRequest,
+  { name, root }: ParsedService,
   { found, extras }: { found: FoundService; extras: readonly ExtraFile[] },
 ): void {
   const own = found.extras.filter(({ owner }) => owner === 'own').map(({ path }) => path)
@@ -67,39 +69,27 @@ function requireExpectedKind(
   throw new CliError(`${name} is installed ${how} a schedule: uninstall it first`, EXIT.usage)
 }
 
-async function requireFolders({ name, system, root }: InstallRequest): Promise<void> {
+async function requireFolders({ name, system, root }: ParsedService): Promise<void> {
   for (const folder of [unitFolder(system), dirname(SCRIPTIFY_DIR)]) await requireFolder(root, folder)
   for (const folder of ownFolders(system, name)) {
     if (await lstatIfAny(join(root, folder))) await requireFolder(root, folder)
   }
 }
 
-/** Refuses a service of the distribution that ours would hide, or that would hide ours. */
-async function requireNoNamesake(
-  { name, system, root, hide }: InstallRequest,
+/** Refuses the name of a service that scriptify did not install: one would hide the other. */
+async function requireFreeName(
+  { name, system, root }: ParsedService,
   systems: readonly InitSystem[],
 ): Promise<void> {
-  if (system.namesakes === undefined) return
   const paths = systems
-    .flatMap((known) => known.namesakes?.(name) ?? [])
+    .flatMap((known) => known.namesakes(name))
     .filter((path) => path !== unitFile(system, name))
-  const stats = await Promise.all(paths.map((path) => lstatIfAny(join(root, path))))
-  const found = paths.filter((_, index) => stats[index] !== undefined)
-  if (hide !== undefined && !found.includes(hide)) {
-    throw new CliError(`--hide ${hide} is not a service ${name}${listed(found)}`, EXIT.usage)
-  }
-  const [path] = found
-  if (path === undefined) return
-  if (hide === undefined) {
-    const hint = system.refuses['--hide'] === undefined ? `, or hide it by --hide ${path}` : ''
-    throw new CliError(
-      `${join(root, path)} is a service ${name} that scriptify did not install: choose another name${hint}`,
-      EXIT.notPermitted,
-    )
-  }
-  const reason = await system.reasonAgainstNamesake?.(name, root)
-  if (reason !== undefined) throw new CliError(`${hide} cannot be hidden; ${reason}`, EXIT.notPermitted)
+    .map((path) => join(root, path))
+  const stats = await Promise.all(paths.map(lstatIfAny))
+  const taken = paths.find((_, index) => stats[index] !== undefined)
+  if (taken === undefined) return
+  throw new CliError(
+    `${taken} is a service ${name} that scriptify did not install: choose another name`,
+    EXIT.notPermitted,
+  )
 }
-
-const listed = (paths: readonly string[]): string =>
-  paths.length > 0 ? `; there is ${paths.join(', ')}` : ''

@@ -1,36 +1,12 @@
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import { parseEnvEntries } from '../../io/env-entries.ts'
 import { type InitSystem, type LimitedOption, namesOf } from '../init-system.ts'
-import type { ServiceDefinition } from '../service-definition.ts'
-import { requireServiceName } from '../service-name.ts'
+import type { Service } from '../service.ts'
 import { hasControls, hasNoncharacter } from '../text.ts'
+import type { InstallOptions } from './install-options.ts'
 
-/** The options of `install`, completed by `completeRequest`; none of their texts has been checked. */
-export interface ServiceRequest {
-  readonly name: string
-  readonly system: InitSystem
-  readonly class: string
-  readonly env: readonly string[]
-  readonly description?: string | undefined
-  readonly user?: string | undefined
-  readonly group?: string | undefined
-  readonly schedule?: string | undefined
-  /** Whether the method is called repeatedly; default: true without a schedule. */
-  readonly daemon?: boolean | undefined
-  readonly interval?: number | undefined
-  readonly hardening: boolean
-  readonly privateTmp: boolean
-  readonly memoryMax?: string | undefined
-  readonly enable: boolean
-  readonly start: boolean
-  /** The unit of another service of that name, in whose place this one comes. */
-  readonly hide?: string | undefined
-}
-
-export type ParsedService = Omit<ServiceDefinition, 'command' | 'possiblePaths' | 'rootdir'> & {
-  /** Seconds between two calls; undefined for a single call. */
-  readonly interval: number | undefined
-}
+/** A service without the command, which depends on the machine. */
+export type ParsedService = Omit<Service, 'command' | 'possiblePaths' | 'rootdir'>
 
 const MAX_DESCRIPTION = 200
 const ACCOUNT_NAME = /^[A-Za-z_][A-Za-z0-9_.-]{0,31}$/
@@ -44,26 +20,26 @@ const SHELL_VARIABLES = [
  * Checks all that does not depend on this machine; throws exit code 2 for a text that one of the files could not contain.
  * `systems` are those that a refusal may recommend.
  */
-export function parseService(request: ServiceRequest, systems: readonly InitSystem[]): ParsedService {
-  const { name, system, hardening, privateTmp, memoryMax } = request
-  requireServiceName(name)
-  if (hasControls(request.class))
-    throw invalidOption('--class', request.class, 'contains a control character')
-  requireOptions(request, systems)
-  const schedule = system.schedule?.parse(request.schedule)
-  const daemon = request.daemon ?? schedule === undefined
+export function parseService(
+  options: InstallOptions,
+  system: InitSystem,
+  systems: readonly InitSystem[],
+): ParsedService {
+  const { name, root, class: reference } = options
+  if (reference === undefined) throw new CliError(`Which method is ${name}? Name it by --class`, EXIT.usage)
+  if (hasControls(reference)) throw invalidOption('--class', reference, 'contains a control character')
+  requireOptions(options, system, systems)
+  const schedule = system.schedule?.parse(options.schedule)
+  const isRepeated = options.daemon ?? schedule === undefined
   return {
-    name,
+    ...{ name, system, root, schedule },
     description:
-      request.description === undefined ? describe(request.class) : parseDescription(request.description),
-    ...parseAccount(request),
-    environment: parseVariables(request.env, system),
-    schedule,
-    daemon,
-    interval: daemon ? (request.interval ?? 1) : undefined,
-    hardened: hardening,
-    privateTmp: hardening && privateTmp,
-    memoryMax: parseMemoryMax(memoryMax),
+      options.description === undefined ? describe(reference) : parseDescription(options.description),
+    ...parseAccount(options),
+    environment: parseVariables(options.env ?? [], system),
+    interval: isRepeated ? (options.interval ?? 1) : undefined,
+    hardened: options.hardening ?? true,
+    memoryMax: parseMemoryMax(options.memoryMax),
   }
 }
 
@@ -77,13 +53,13 @@ export function requirePath(option: string, path: string): string {
 }
 
 /** Throws exit code 2 for an option that the init system does not take. */
-function requireOptions(request: ServiceRequest, systems: readonly InitSystem[]): void {
-  const { system, schedule, daemon, interval } = request
+function requireOptions(options: InstallOptions, system: InitSystem, systems: readonly InitSystem[]): void {
+  const { schedule, daemon, interval } = options
   const unfit = (option: string, reason: string) =>
     new CliError(`${option} does not fit --template=${system.name}: ${reason}`, EXIT.usage)
   if (schedule !== undefined && !system.schedule)
     throw unfit('--schedule', `it is for ${namesOf(systems, (known) => known.schedule !== undefined)}`)
-  for (const option of givenOptions(request)) {
+  for (const option of givenOptions(options)) {
     const reason = system.refuses[option]
     if (reason !== undefined) throw unfit(option, reason)
   }
@@ -96,27 +72,18 @@ function requireOptions(request: ServiceRequest, systems: readonly InitSystem[])
   if (daemon === false && interval !== undefined) {
     throw new CliError('--interval is for repeated calls; --no-daemon calls the method once', EXIT.usage)
   }
-  const confinement = findConfinement(request)
-  if (confinement !== undefined && !system.sandboxes)
-    throw unfit(confinement, `only ${namesOf(systems, (known) => known.sandboxes)} sandboxes a service`)
 }
 
-function givenOptions({ daemon, interval, enable, start, hide }: ServiceRequest): LimitedOption[] {
+function givenOptions(options: InstallOptions): LimitedOption[] {
   const given: [option: LimitedOption, isGiven: boolean][] = [
-    ['--daemon', daemon === true],
-    ['--interval', interval !== undefined],
-    ['--enable', enable],
-    ['--start', start],
-    ['--hide', hide !== undefined],
+    ['--daemon', options.daemon === true],
+    ['--interval', options.interval !== undefined],
+    ['--enable', options.enable === true],
+    ['--start', options.start === true],
+    ['--memory-max', options.memoryMax !== undefined],
+    ['--no-hardening', options.hardening === false],
   ]
   return given.filter(([, isGiven]) => isGiven).map(([option]) => option)
-}
-
-/** The first option that changes how the service is confined. */
-const findConfinement = ({ hardening, privateTmp, memoryMax }: ServiceRequest): string | undefined => {
-  if (!hardening) return '--no-hardening'
-  if (!privateTmp) return '--no-private-tmp'
-  return memoryMax === undefined ? undefined : '--memory-max'
 }
 
 function parseMemoryMax(size: string | undefined): string | undefined {
@@ -143,7 +110,7 @@ function parseDescription(description: string): string {
   return line
 }
 
-function parseAccount({ user, group }: ServiceRequest): Pick<ServiceDefinition, 'user' | 'group'> {
+function parseAccount({ user, group }: InstallOptions): Pick<Service, 'user' | 'group'> {
   if (user !== undefined && !ACCOUNT_NAME.test(user))
     throw invalidOption('--user', user, 'is not a user name')
   if (group !== undefined && !ACCOUNT_NAME.test(group))

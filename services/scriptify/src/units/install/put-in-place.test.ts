@@ -12,6 +12,7 @@ import { link, open, rename, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { aService } from '../../../test/units/a-service.ts'
 import { type FileOperations, removeLeftovers } from '../replace-files.ts'
 import { systemd } from '../systems/systemd.ts'
 import type { Installation } from './put-in-place.ts'
@@ -31,9 +32,9 @@ function anInstallation({ present }: { present?: string } = {}) {
   mkdirSync(join(path, '..'), { recursive: true })
   if (present !== undefined) writeFileSync(path, present)
   const existing = present === undefined ? [] : [{ path, owner: 'own', stats: statSync(path) }]
-  const request: Partial<Installation['request']> = { root, name: 'importer', system: systemd, enable: false }
+  const service = aService({ root, system: systemd })
   const files = [{ path: UNIT, mode: 0o644, content: 'this' }]
-  const installation = { request, files, existing, kept: { variables: {}, text: '', summary: undefined } }
+  const installation = { service, options: { name: 'importer', root }, files, existing, kept: [] }
   return { installation: installation as unknown as Installation, path }
 }
 

@@ -6,21 +6,18 @@ import type { FoundFile } from '../inspect-service.ts'
 import { ownFolders, unitFile } from '../paths.ts'
 import { type FileOperations, type Replacement, removeLeftovers, replaceFiles } from '../replace-files.ts'
 import { controlAll, optionalCommand } from '../run-command.ts'
-import type { InstallRequest } from './install-request.ts'
-import type { InstallationRecord, ServiceOptions } from './kept-options.ts'
-import type { KeptVariables } from './kept-variables.ts'
+import type { Service } from '../service.ts'
+import type { InstallOptions } from './install-options.ts'
 import type { ServiceFile } from './render-service.ts'
 
 /** All that an installation writes and replaces. */
 export interface Installation {
-  readonly request: InstallRequest
+  readonly service: Service
+  readonly options: InstallOptions
   readonly files: readonly ServiceFile[]
   readonly existing: readonly FoundFile[]
-  readonly kept: KeptVariables
-  /** What the replaced service was installed with, and is not given again. */
-  readonly keptOptions: ServiceOptions
-  /** The digests of the replaced files, as they were installed. */
-  readonly digests: InstallationRecord['digests']
+  /** The names of the options and variables of the replaced service that are not given again. */
+  readonly kept: readonly string[]
 }
 
 /** Writes the files and announces the service; throws exit code 1 when either fails, and then reverts both. */
@@ -33,7 +30,7 @@ export async function putInPlace(installation: Installation, operations?: FileOp
   }
 }
 
-function reasonOf(error: unknown, { request: { name } }: Installation): string {
+function reasonOf(error: unknown, { service: { name } }: Installation): string {
   const { code, syscall }: NodeJS.ErrnoException = error instanceof Error ? error : new Error()
   // Another installation that finished meanwhile has taken the staged files of this one for leftovers, and removed them.
   const isTaken = code === 'EEXIST' || (code === 'ENOENT' && ['link', 'rename'].includes(syscall ?? ''))
@@ -44,21 +41,18 @@ function reasonOf(error: unknown, { request: { name } }: Installation): string {
 
 /** Commands that make the init system of this host read the service; none for another host. */
 export const announceCommands = ({
-  root,
-  name,
-  system,
-  enable,
-  schedule,
-}: InstallRequest): readonly ControlCommand[] =>
+  service: { root, name, system, schedule },
+  options: { enable = false },
+}: Pick<Installation, 'service' | 'options'>): readonly ControlCommand[] =>
   root === '/' ? system.reloadCommands(name, { enable, isScheduled: schedule !== undefined }) : []
 
 /** Whether a service of this name and init system is replaced. */
-export const replacesUnit = ({ request: { root, system, name }, existing }: Installation): boolean =>
+export const replacesUnit = ({ service: { root, system, name }, existing }: Installation): boolean =>
   existing.some(({ path }) => path === join(root, unitFile(system, name)))
 
 async function write(installation: Installation, operations: FileOperations | undefined): Promise<void> {
-  const announce = () => controlAll(announceCommands(installation.request))
-  const { root, system, name } = installation.request
+  const announce = () => controlAll(announceCommands(installation))
+  const { root, system, name } = installation.service
   const created = await createFolders(ownFolders(system, name).map((folder) => join(root, folder)))
   const replacements = findReplacements(installation)
   try {
@@ -70,7 +64,7 @@ async function write(installation: Installation, operations: FileOperations | un
   await removeLeftovers(replacements.map(({ path }) => path))
 }
 
-function findReplacements({ request: { root }, files, existing }: Installation): Replacement[] {
+function findReplacements({ service: { root }, files, existing }: Installation): Replacement[] {
   return files.map(({ path, mode, content }) => {
     const present = existing.find((file) => file.path === join(root, path))
     // An admin may have changed the mode of scriptify's file.
@@ -85,11 +79,11 @@ function findReplacements({ request: { root }, files, existing }: Installation):
 
 /** Commands that make the init system read again what was there before. */
 function rollbackCommands(installation: Installation): ControlCommand[] {
-  const { request } = installation
-  if (request.root !== '/') return []
+  const { service, options } = installation
+  if (service.root !== '/') return []
   const commands = replacesUnit(installation)
-    ? announceCommands({ ...request, enable: false })
-    : request.system.forgetCommands(request.name)
+    ? announceCommands({ service, options: { ...options, enable: false } })
+    : service.system.forgetCommands(service.name)
   // The first failure is the one to report.
   return commands.map(({ words }) => optionalCommand(...words))
 }

@@ -2,33 +2,23 @@ import { mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { aService } from '../../../test/units/a-service.ts'
 import type { InitSystem } from '../init-system.ts'
 import { INIT_SYSTEMS } from '../init-systems.ts'
-import type { ServiceDefinition } from '../service-definition.ts'
+import type { Service } from '../service.ts'
 import { crond } from '../systems/crond.ts'
 import { systemd } from '../systems/systemd.ts'
 import { upstart } from '../systems/upstart.ts'
 import { renderService } from './render-service.ts'
 
-/** What systemd can do depends on this machine, except for a service of another. */
-const ELSEWHERE = '/elsewhere'
-
-const aService = (changes: Partial<ServiceDefinition> = {}): ServiceDefinition => ({
-  name: 'importer',
-  description: 'Importa "tudo": 100 % é $seu \\o/',
-  command: ['/usr/bin/php8.4', '/srv/call.php', '', "it's", 'two\nlines', '100 % $HOME `id` "x" \\'],
-  possiblePaths: [],
-  daemon: true,
-  rootdir: "/srv/it's 100 %",
-  user: undefined,
-  group: undefined,
-  environment: { PLAIN: 'x', HARD: ' $HOME `id` "x" \\\nnext' },
-  schedule: undefined,
-  hardened: true,
-  privateTmp: true,
-  memoryMax: undefined,
-  ...changes,
-})
+const aHostileService = (changes: Partial<Service> = {}): Service =>
+  aService({
+    description: 'Importa "tudo": 100 % é $seu \\o/',
+    command: ['/usr/bin/php8.4', '/srv/call.php', '', "it's", 'two\nlines', '100 % $HOME `id` "x" \\'],
+    rootdir: "/srv/it's 100 %",
+    environment: { PLAIN: 'x', HARD: ' $HOME `id` "x" \\\nnext' },
+    ...changes,
+  })
 
 /** Of these a user changes the launcher alone. */
 const LAUNCHED: readonly InitSystem[] = [upstart, crond]
@@ -41,9 +31,9 @@ describe('renderService', () => {
   it.each(INIT_SYSTEMS.filter((system) => !LAUNCHED.includes(system)))(
     'writes the files of $name for a user',
     async (system) => {
-      await expect(
-        await describeFiles(system, { user: 'app', privateTmp: false, daemon: false }),
-      ).toMatchFileSnapshot(`../../../test/golden/${system.name}-user.txt`)
+      await expect(await describeFiles(system, { user: 'app', interval: undefined })).toMatchFileSnapshot(
+        `../../../test/golden/${system.name}-user.txt`,
+      )
     },
   )
 
@@ -53,8 +43,8 @@ set -- "$(command -v setpriv)" --reuid='app' --regid="$(id -g 'app')" --init-gro
 HOME="$(getent passwd 'app' | cut -d: -f6)" USER='app' LOGNAME='app'
 export HOME USER LOGNAME
 `
-    const forRoot = withoutDigests(await describeFiles(system))
-    expect(withoutDigests(await describeFiles(system, { user: 'app', privateTmp: false }))).toBe(
+    const forRoot = await describeFiles(system)
+    expect(await describeFiles(system, { user: 'app' })).toBe(
       forRoot.replace('export PATH\n', () => `export PATH\n${becomesUser}`),
     )
   })
@@ -62,9 +52,9 @@ export HOME USER LOGNAME
   it.each(INIT_SYSTEMS.filter((system) => system !== systemd))(
     'has only the launcher of $name become a group, and sets no limit there',
     async (system) => {
-      const forUser = withoutDigests(await describeFiles(system, { user: 'app' }))
+      const forUser = await describeFiles(system, { user: 'app' })
       const changes = { user: 'app', group: 'www-data', hardened: false, memoryMax: '512M' }
-      expect(withoutDigests(await describeFiles(system, changes))).toBe(
+      expect(await describeFiles(system, changes)).toBe(
         forUser.replace(`--regid="$(id -g 'app')"`, "--regid='www-data'"),
       )
     },
@@ -86,21 +76,20 @@ export HOME USER LOGNAME
   it.each(['\ufdd0', '\u{1ffff}'])(
     'passes %j to a shell, and refuses it for systemd, which would drop it',
     async (value) => {
-      const service = aService({ environment: { A: value } })
-      await expect(renderService(service, { system: systemd, root: ELSEWHERE })).rejects.toMatchObject({
+      const environment = { A: value }
+      await expect(renderService(aService({ environment }))).rejects.toMatchObject({
         exitCode: 2,
         message: expect.stringMatching(/^--env A: systemd drops a value with a Unicode noncharacter/),
       })
-      const [environment] = await renderService(service, { system: crond, root: ELSEWHERE })
-      expect(environment?.content).toContain(`A="${value}"`)
+      const [file] = await renderService(aService({ system: crond, environment }))
+      expect(file?.content).toContain(`A="${value}"`)
     },
   )
 
   it('writes no line that systemd would not read', async () => {
     const command = ['/usr/bin/php8.4', ...Array.from({ length: 10 }, () => '%'.repeat(60_000))] as const
-    const service = aService({ command })
-    await expect(renderService(service, { system: systemd, root: ELSEWHERE })).rejects.toThrow('over 1 MiB')
-    expect(await renderService(service, { system: crond, root: ELSEWHERE })).toHaveLength(4)
+    await expect(renderService(aService({ command }))).rejects.toThrow('over 1 MiB')
+    expect(await renderService(aService({ system: crond, command }))).toHaveLength(4)
   })
 
   it.each([
@@ -121,13 +110,13 @@ export HOME USER LOGNAME
     const path = join(dir.path, 'runit')
     if (template !== undefined) await writeFile(path, template)
     const system = { ...systemd, template: path }
-    await expect(renderService(aService(), { system, root: ELSEWHERE })).rejects.toThrow(says)
+    await expect(renderService(aService({ system }))).rejects.toThrow(says)
   })
 
   it.each(INIT_SYSTEMS)(
     'lets only root read secrets, and everybody the file that $name reads',
     async (system) => {
-      const files = await renderService(aService({ user: 'app' }), { system, root: ELSEWHERE })
+      const files = await renderService(aHostileService({ system, user: 'app' }))
       const secret = files.filter(({ path }) => path.startsWith('/etc/scriptify/'))
       expect(secret.every(({ mode }) => (mode & 0o077) === 0)).toBe(true)
       expect(files.filter(({ content }) => content.includes('PLAIN=')).map(({ path }) => path)).toEqual([
@@ -137,11 +126,8 @@ export HOME USER LOGNAME
   )
 })
 
-async function describeFiles(system: InitSystem, changes: Partial<ServiceDefinition> = {}): Promise<string> {
+async function describeFiles(system: InitSystem, changes: Partial<Service> = {}): Promise<string> {
   const schedule = system === crond ? '*/5 * * * *' : undefined
-  const files = await renderService(aService({ schedule, ...changes }), { system, root: ELSEWHERE })
+  const files = await renderService(aHostileService({ system, schedule, ...changes }))
   return files.map(({ path, mode, content }) => `==> ${path} ${mode.toString(8)}\n${content}`).join('\n')
 }
-
-/** The digests of the files follow from these. */
-const withoutDigests = (files: string) => files.replace(/^# scriptify: installed with .*\n/m, '')

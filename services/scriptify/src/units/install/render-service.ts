@@ -4,19 +4,11 @@ import Handlebars from 'handlebars'
 import { errorMessage } from '../../io/cli-error.ts'
 import { updateEnvFile } from '../env-file.ts'
 import type { ExtraFile, InitSystem } from '../init-system.ts'
-import { ownershipMark } from '../ownership.ts'
-import {
-  environmentFile,
-  extraFilesOf,
-  extraPath,
-  launcherFile,
-  lockFile,
-  resultFile,
-  unitFile,
-} from '../paths.ts'
-import type { ServiceDefinition } from '../service-definition.ts'
+import { isMark, ownershipMark } from '../ownership.ts'
+import { environmentFile, extraPath, launcherFile, lockFile, resultFile, unitFile } from '../paths.ts'
+import type { Service } from '../service.ts'
 import { quoteShellWord } from '../text.ts'
-import { formatRecord, type ServiceOptions } from './kept-options.ts'
+import { formatRecord, isRecordLine, type RecordedOptions } from './install-options.ts'
 
 const TEMPLATES_DIR = join(import.meta.dirname, '..', '..', '..', '..', '..', 'templates', 'services')
 
@@ -28,13 +20,11 @@ export interface ServiceFile {
 }
 
 interface RenderOptions {
-  readonly system: InitSystem
-  readonly root: string
   /** The text of an environment file, whose other variables are kept. */
   readonly keptEnvironment?: string
   readonly extras?: readonly ExtraFile[]
   /** What the environment file records for the next installation. */
-  readonly options?: ServiceOptions
+  readonly recorded?: RecordedOptions
 }
 
 /**
@@ -43,53 +33,41 @@ interface RenderOptions {
  * environment file. `extras` are those of its init system that are written, by default all that it needs.
  */
 export async function renderService(
-  service: ServiceDefinition,
-  {
-    system,
-    root,
-    keptEnvironment = '',
-    extras = neededExtras(system, service.schedule !== undefined),
-    options = {},
-  }: RenderOptions,
+  service: Service,
+  { keptEnvironment = '', extras = neededExtras(service), recorded = {} }: RenderOptions = {},
 ): Promise<ServiceFile[]> {
-  const { name } = service
-  const unit = await system.render(service, root)
+  const { name, system } = service
+  const unit = await system.render(service)
   const common = { name, mark: ownershipMark(name, system) }
-  const entries = updateEnvFile(keptEnvironment, service.environment).trim()
-  const launcher = launcherValues(service, system)
   const output = system.log(name)
   const logFile = 'file' in output ? output.file : undefined
-  const files = [
-    ...(launcher === undefined
+  const record = formatRecord(recorded)
+  const entries = updateEnvFile(withoutHeader(keptEnvironment), service.environment).trim()
+  const render = async (path: string, mode: number, template: string, values: object) => ({
+    path,
+    mode,
+    content: await renderTemplate(template, { ...values, ...common }),
+  })
+  return Promise.all([
+    render(environmentFile(name), 0o600, 'environment', { record, entries }),
+    ...(system.launcher === undefined
       ? []
-      : [
-          {
-            path: launcherFile(name),
-            mode: 0o700,
-            content: await renderTemplate('launcher', { ...launcher, ...common }),
-          },
-        ]),
-    ...(await Promise.all(
-      extras.map(async (extra) => ({
-        path: extraPath(extra, name),
-        mode: 0o644,
-        content: await renderTemplate(extra.template, { ...unit, ...common, logFile }),
-      })),
-    )),
-    {
-      path: unitFile(system, name),
-      mode: system.unitMode,
-      content: await renderTemplate(system.template, { ...unit, ...common }),
-    },
-  ]
-  const record = formatRecord(options, files)
-  const content = await renderTemplate('environment', { ...common, record, entries })
-  return [{ path: environmentFile(name), mode: 0o600, content }, ...files]
+      : [render(launcherFile(name), 0o700, 'launcher', launcherValues(service, system.launcher, logFile))]),
+    ...extras.map((extra) => render(extraPath(extra, name), 0o644, extra.template, { ...unit, logFile })),
+    render(unitFile(system, name), system.unitMode, system.template, unit),
+  ])
 }
 
+/** The text without the lines of scriptify among its first three, which are written again. */
+const withoutHeader = (text: string): string =>
+  text
+    .split('\n')
+    .filter((line, index) => index > 2 || !(isMark(line) || isRecordLine(line)))
+    .join('\n')
+
 /** The extra files of a service, with or without a schedule. */
-export const neededExtras = (system: InitSystem, isScheduled: boolean): ExtraFile[] =>
-  extraFilesOf(system).filter((extra) => extra.isNeeded({ isScheduled }))
+export const neededExtras = ({ system, schedule }: Pick<Service, 'system' | 'schedule'>): ExtraFile[] =>
+  system.extraFiles.filter((extra) => extra.isNeeded({ isScheduled: schedule !== undefined }))
 
 interface Values {
   readonly mark: string
@@ -115,20 +93,17 @@ function fillTemplate(path: string, source: string, values: Values): string {
 }
 
 /** The values of the script that starts the command where the language of the init system loses or folds some characters. */
-function launcherValues(
-  { name, command, rootdir, user, group }: ServiceDefinition,
-  { launcher, log }: InitSystem,
-): object | undefined {
-  if (launcher === undefined) return undefined
-  const output = log(name)
-  return {
-    logFile: launcher.logs && 'file' in output ? output.file : undefined,
-    lockFile: launcher.locks ? lockFile(name) : undefined,
-    resultFile: resultFile(name),
-    environment: environmentFile(name),
-    command: command.map(quoteShellWord).join(' '),
-    rootdir: quoteShellWord(rootdir),
-    user: user === undefined ? undefined : quoteShellWord(user),
-    group: group === undefined ? undefined : quoteShellWord(group),
-  }
-}
+const launcherValues = (
+  { name, command, rootdir, user, group }: Service,
+  { logs, locks }: NonNullable<InitSystem['launcher']>,
+  logFile: string | undefined,
+): object => ({
+  logFile: logs ? logFile : undefined,
+  lockFile: locks ? lockFile(name) : undefined,
+  resultFile: resultFile(name),
+  environment: environmentFile(name),
+  command: command.map(quoteShellWord).join(' '),
+  rootdir: quoteShellWord(rootdir),
+  user: user === undefined ? undefined : quoteShellWord(user),
+  group: group === undefined ? undefined : quoteShellWord(group),
+})

@@ -6,8 +6,8 @@ import { runCheckCommand } from '../../run/run-check-command.ts'
 import type { Runtime } from '../../run/runtime.ts'
 import { SYSTEM_PATH } from '../paths.ts'
 import type { Account } from './account.ts'
-import type { InstallRequest } from './install-request.ts'
-import { type MountedHost, mounted, OWN_HOME, seenFrom, wordsFor, writtenPaths } from './mounted-host.ts'
+import type { InstallOptions } from './install-options.ts'
+import { mounted, seenFrom, wordsFor, writtenPaths } from './mounted-host.ts'
 import { requirePath } from './parse-service.ts'
 
 interface CallContext {
@@ -27,64 +27,58 @@ interface ServiceCommand {
 
 /**
  * The command that the service runs and its working directory, as the host that runs it sees their paths. Checks the
- * method first, if requested. Throws exit code 2 for a path that no service could start with, or what the check throws.
+ * method first. Throws exit code 2 for a path that no service could start with, or what the check throws.
  */
 export async function findServiceCommand(
-  request: InstallRequest,
+  options: InstallOptions,
   context: CallContext,
 ): Promise<ServiceCommand> {
-  const env = { ...context.env, ...request.settings, ...context.environment, PATH: context.env.PATH }
-  const host = findMountedHost(request)
-  const call = await resolveServiceCall(request, host, { interval: context.interval, env })
+  const env = { ...context.env, ...options.settings, ...context.environment, PATH: context.env.PATH }
+  const root = options.root === '/' ? undefined : options.root
+  const call = await resolveServiceCall(options, root, { interval: context.interval, env })
   const { method, text } = call.reference
   if (method === '') {
     throw new CliError(`${text} names no method; scriptify run '${text}' lists them`, EXIT.usage)
   }
   const runtime = await loadRuntime(call.reference.runtime)
-  if (request.check) await checkMethod(call, runtime, { ...context, env })
-  const found = await commandOn(host, { request, call, runtime, env })
+  await checkMethod(call, runtime, { ...context, env })
+  const found = await commandOn(root, { options, call, runtime, env })
   requirePath('--rootdir', found.rootdir)
   requirePath('The program', found.command[0])
   return found
 }
 
-function findMountedHost({ root, home, program }: InstallRequest): MountedHost | undefined {
-  if (root === '/') return undefined
-  return { root, home: home ?? OWN_HOME, program }
-}
-
 function resolveServiceCall(
-  request: InstallRequest,
-  host: MountedHost | undefined,
+  options: InstallOptions,
+  root: string | undefined,
   { interval, env }: Pick<CallContext, 'interval' | 'env'>,
 ): Promise<MethodCall> {
-  const { rootdir, bootstrap, args, runtime, allowOutside } = request
-  const options = {
-    ...(host ? mounted(writtenPaths(request), host) : { rootdir, bootstrap }),
+  const { class: reference = '', rootdir, bootstrap, args = [], runtime } = options
+  const call = {
+    ...(root === undefined ? { rootdir, bootstrap } : mounted(writtenPaths(options), root)),
     args,
     runtime,
-    allowOutside,
     ...(interval === undefined ? {} : { daemon: { interval } }),
   }
-  return resolveCall(request.class, options, env)
+  return resolveCall(reference, call, env)
 }
 
 interface FoundCall {
-  readonly request: InstallRequest
+  readonly options: InstallOptions
   readonly call: MethodCall
   readonly runtime: Runtime
   readonly env: NodeJS.ProcessEnv
 }
 
 async function commandOn(
-  host: MountedHost | undefined,
-  { request, call, runtime, env }: FoundCall,
+  root: string | undefined,
+  { options, call, runtime, env }: FoundCall,
 ): Promise<ServiceCommand> {
   // Nobody watches a service: its log has to say where it failed.
   const traced = { ...call, trace: true }
-  const seen = host ? seenFrom(traced, writtenPaths(request), host) : traced
+  const seen = root === undefined ? traced : seenFrom(traced, writtenPaths(options), root)
   const words = await runtime.command(seen, env, 'call')
-  const command = host ? wordsFor(words, call.reference.runtime, host) : words
+  const command = root === undefined ? words : wordsFor(words, call.reference.runtime, root)
   const { rootdir, bootstrap, reference, args } = seen
   // The options of the call are the last word before its arguments.
   const possiblePaths = [...command.slice(0, -1 - args.length), bootstrap, reference.module]

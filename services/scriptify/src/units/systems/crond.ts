@@ -1,8 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { open, readFile } from 'node:fs/promises'
 import { CliError, EXIT } from '../../io/cli-error.ts'
-import type { InitSystem, ServiceState } from '../init-system.ts'
-import { launcherFile, launcherLog, resultFile, unitFile } from '../paths.ts'
+import { type InitSystem, type ServiceState, UNCONFINED } from '../init-system.ts'
+import { LOG_ROTATION, launcherFile, launcherLog, resultFile, unitFile } from '../paths.ts'
 import { nextTimeOf, parseSchedule } from './crontab-schedule.ts'
 import { runsSystemd } from './systemctl.ts'
 
@@ -17,6 +17,8 @@ export const crond: InitSystem = {
 
   unitPath: '/etc/cron.d/{name}',
   unitMode: 0o644,
+  // A job may have the name of a package that runs no service.
+  namesakes: () => [],
   log: (name) => ({ file: launcherLog(name) }),
 
   refuses: {
@@ -24,9 +26,8 @@ export const crond: InitSystem = {
     '--interval': 'use --schedule',
     '--enable': 'cron reads it at once',
     '--start': 'cron reads it at once',
-    '--hide': 'a job of cron hides no service',
+    ...UNCONFINED,
   },
-  sandboxes: false,
   schedule: {
     help: 'five fields, or a name like @daily (default: every minute)',
     parse: (schedule = EVERY_MINUTE) => parseSchedule(schedule),
@@ -35,6 +36,7 @@ export const crond: InitSystem = {
 
   template: 'crond',
   render: ({ name, description, schedule }) => ({ description, schedule, launcher: launcherFile(name) }),
+  extraFiles: [LOG_ROTATION],
   launcher: { logs: true, locks: true },
 
   reloadCommands: () => [],
@@ -44,13 +46,18 @@ export const crond: InitSystem = {
     throw new CliError(`cron starts ${name} by its schedule: ${instead}`, EXIT.usage)
   },
   stopCommands: () => [],
+  stateFiles: () => [],
   forgetCommands: () => [],
-  state: async (name) => ({
-    state: absence() === undefined ? 'scheduled' : 'inactive',
-    startsAtBoot: true,
-    ...(await lastRun(name)),
-    nextRun: await nextRun(name),
-  }),
+  async state(name) {
+    const runs = absence() === undefined
+    return {
+      state: runs ? 'scheduled' : 'inactive',
+      startsAtBoot: true,
+      ...(await lastRun(name)),
+      nextRun: runs ? await nextRun(name) : undefined,
+    }
+  },
+  links: async () => [],
 }
 
 /** What the launcher has written about its last run. */

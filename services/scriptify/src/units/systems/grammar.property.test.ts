@@ -2,9 +2,9 @@ import { execFileSync, type StdioOptions } from 'node:child_process'
 import { anyCharacter } from '@latchkey/shared/test/any-character.ts'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { aService } from '../../../test/units/a-service.ts'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import { renderService } from '../install/render-service.ts'
-import type { ServiceDefinition } from '../service-definition.ts'
 import { hasControls, quoteShellWord } from '../text.ts'
 import { crond } from './crond.ts'
 import { parseSchedule } from './crontab-schedule.ts'
@@ -91,26 +91,18 @@ describe('a crontab', () => {
   const lines = words.filter((text) => !hasControls(text))
   const definitions = fc
     .record({ description: lines, rootdir: lines, argument: words, schedule: schedules() })
-    .map(
-      ({ argument, rootdir, ...given }): ServiceDefinition => ({
-        ...{
-          name: 'importer',
-          daemon: false,
-          user: undefined,
-          group: undefined,
-          environment: { SOME: argument },
-        },
-        ...{ hardened: false, privateTmp: false, memoryMax: undefined },
+    .map(({ argument, rootdir, ...given }) =>
+      aService({
         ...given,
+        ...{ system: crond, root: '/', environment: { SOME: argument } },
         rootdir: `/srv/${rootdir}`,
         command: ['/usr/bin/node', argument],
-        possiblePaths: [],
       }),
     )
 
   it('has one job, at its schedule, and no % that cron would read as a line end', async () => {
     const property = fc.asyncProperty(definitions, async (service) => {
-      const unit = (await renderService(service, { system: crond, root: '/' })).at(-1)
+      const unit = (await renderService(service)).at(-1)
       const jobs = unit?.content.split('\n').filter((line) => !/^(#|[A-Z]+=|$)/.test(line))
       expect(jobs).toEqual([`${service.schedule} root /etc/scriptify/importer.run`])
     })

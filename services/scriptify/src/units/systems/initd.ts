@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { linksTo, namesIn } from '../folders.ts'
-import type { ControlCommand, InitSystem, ServiceState } from '../init-system.ts'
-import { launcherFile, launcherLog, pidFile } from '../paths.ts'
+import { type ControlCommand, type InitSystem, type ServiceState, UNCONFINED } from '../init-system.ts'
+import { LOG_ROTATION, launcherFile, launcherLog, pidFile } from '../paths.ts'
 import { processFacts } from '../process-facts.ts'
 import { command, optionalCommand, runCommand } from '../run-command.ts'
-import type { ServiceDefinition } from '../service-definition.ts'
+import type { Service } from '../service.ts'
 import { quoteShellWord } from '../text.ts'
 import { activeState, daemonReloadCommands, forgetUnitCommands, runsSystemd } from './systemctl.ts'
 import { stopGoneUnitCommands } from './systemd-units.ts'
@@ -21,8 +21,8 @@ export const initd: InitSystem = {
   namesakes: (name) => [`/etc/init.d/${name}`],
   log: (name) => ({ file: launcherLog(name) }),
 
-  refuses: { '--hide': 'a unit of systemd with its name would run instead' },
-  sandboxes: false,
+  refuses: UNCONFINED,
+  schedule: undefined,
   reasonAgainst(action) {
     if (action === 'enable')
       return hasUpdateRcD()
@@ -34,12 +34,13 @@ export const initd: InitSystem = {
   },
 
   template: 'initd',
-  render: ({ name, description, command, daemon, user }) => ({
+  render: ({ name, description, command, interval, user }) => ({
     description,
-    daemon,
+    isRepeated: interval !== undefined,
     launcher: launcherFile(name),
     match: matchProcess({ command, user }),
   }),
+  extraFiles: [LOG_ROTATION],
   launcher: { logs: true, locks: false },
 
   reloadCommands: (name, { enable }) => [
@@ -52,12 +53,12 @@ export const initd: InitSystem = {
     ...daemonReloadCommands(),
     ...(isGone ? stopWithoutScriptCommands(name) : [command('service', name, 'stop')]),
   ],
+  stateFiles: () => [],
   forgetCommands: (name) => [
     ...(hasUpdateRcD() ? [optionalCommand('update-rc.d', name, 'remove')] : []),
     ...forgetUnitCommands(name),
   ],
   state,
-  hasFailed: async (name) => callsRepeatedly(name) && (await state(name)).state === 'failed',
   links: findLinks,
 }
 
@@ -88,7 +89,7 @@ function readLauncher(name: string): string {
 const hasUpdateRcD = (): boolean => existsSync('/usr/sbin/update-rc.d')
 
 /** The options of start-stop-daemon that tell the process from another one with its number. */
-function matchProcess({ command, user }: Pick<ServiceDefinition, 'command' | 'user'>): string {
+function matchProcess({ command, user }: Pick<Service, 'command' | 'user'>): string {
   // In a container root lacks CAP_SYS_PTRACE, and does not see which program another user's process executes.
   return user === undefined ? `--exec ${quoteShellWord(command[0])}` : `--user ${quoteShellWord(user)}`
 }
@@ -106,7 +107,8 @@ const callsRepeatedly = (name: string): boolean =>
 /** The state by the exit codes of LSB's `status`. */
 async function scriptState(name: string): Promise<string> {
   const { code } = await runCommand(['service', name, 'status'], { timeoutMs: 20_000 })
-  const states: Record<number, string> = { 0: 'active', 1: 'failed', 2: 'failed', 3: 'inactive' }
+  const ended = callsRepeatedly(name) ? 'failed' : 'inactive'
+  const states: Record<number, string> = { 0: 'active', 1: ended, 2: ended, 3: 'inactive' }
   return states[code] ?? 'unknown'
 }
 

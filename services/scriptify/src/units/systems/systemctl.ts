@@ -17,10 +17,6 @@ export function forgetUnitCommands(name: string): ControlCommand[] {
   return [...daemonReloadCommands(), optionalCommand('systemctl', 'reset-failed', `${name}.service`)]
 }
 
-/** Whether systemd runs a unit now. */
-export const isActive = async (unit: string): Promise<boolean> =>
-  runsSystemd() && (await runCommand(['systemctl', 'is-active', unit])).code === 0
-
 /** What systemd calls the state of a unit; `restarting` while it waits before it tries again. */
 export const activeState = async (name: string): Promise<string> =>
   stateIn(await propertiesOf(`${name}.service`, STATE))

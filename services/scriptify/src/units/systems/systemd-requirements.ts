@@ -1,12 +1,12 @@
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import { runCommand } from '../run-command.ts'
-import type { ServiceDefinition } from '../service-definition.ts'
+import type { Service } from '../service.ts'
 import { hasNoncharacter } from '../text.ts'
 import { toCalendarEvents } from './calendar.ts'
 
 /** Throws exit code 2 for a service that systemd would not run, or would run otherwise than it is defined. */
-export async function requireRunnable(service: ServiceDefinition): Promise<void> {
-  const { command, environment, possiblePaths, rootdir, privateTmp, schedule } = service
+export async function requireRunnable(service: Service): Promise<void> {
+  const { command, environment, possiblePaths, rootdir, hardened, schedule } = service
   const dropped = Object.keys(environment).find((name) => hasNoncharacter(environment[name] ?? ''))
   if (dropped !== undefined) {
     throw new CliError(
@@ -24,10 +24,10 @@ export async function requireRunnable(service: ServiceDefinition): Promise<void>
       EXIT.usage,
     )
   }
-  const hidden = privateTmp && [rootdir, ...possiblePaths].find((path) => /^\/(var\/)?tmp(\/|$)/.test(path))
+  const hidden = hardened && [rootdir, ...possiblePaths].find((path) => /^\/(var\/)?tmp(\/|$)/.test(path))
   if (hidden) {
     throw new CliError(
-      `A service with its own /tmp cannot see ${hidden}: move it, or add --no-private-tmp`,
+      `A sandboxed service has its own /tmp, and cannot see ${hidden}: move it, or add --no-hardening`,
       EXIT.usage,
     )
   }
@@ -40,7 +40,10 @@ async function requireCalendarEvents(events: readonly string[]): Promise<void> {
       timeoutMs: 20_000,
     })
     if (/Next elapse: never/.test(stdout)) {
-      throw new CliError(`--schedule ${JSON.stringify(event)} is a time in the past only`, EXIT.usage)
+      throw new CliError(
+        `--schedule ${JSON.stringify(event)} never elapses: name a time that is to come`,
+        EXIT.usage,
+      )
     }
     if (code <= 0) continue
     const reason = stderr.trim().split('\n')[0] ?? ''

@@ -4,7 +4,7 @@ import { CliError, EXIT, errorCode } from '../../io/cli-error.ts'
 import type { ControlCommand, InitSystem } from '../init-system.ts'
 import { command, optionalCommand, runCommand } from '../run-command.ts'
 import { parseCalendarSchedule, toCalendarEvents } from './calendar.ts'
-import { activeState, daemonReloadCommands, forgetUnitCommands, runsSystemd } from './systemctl.ts'
+import { daemonReloadCommands, forgetUnitCommands, runsSystemd } from './systemctl.ts'
 import { escapeSystemdValue, quoteSystemdWord } from './systemd-grammar.ts'
 import { requireRunnable } from './systemd-requirements.ts'
 import { state } from './systemd-state.ts'
@@ -13,8 +13,6 @@ import {
   hasTimer,
   isForeignUnit,
   namesakes,
-  reasonAgainstNamesake,
-  runsNamesake,
   stopGoneUnitCommands,
   TIMER_PATH,
   UNIT_FOLDER,
@@ -38,7 +36,6 @@ export const systemd: InitSystem = {
   unitPath: `${UNIT_FOLDER}/{name}.service`,
   unitMode: 0o644,
   namesakes,
-  reasonAgainstNamesake,
   log: (name) => ({
     command: `journalctl -u ${name}`,
     read: ({ lines, follow }) => [
@@ -52,7 +49,6 @@ export const systemd: InitSystem = {
   }),
 
   refuses: {},
-  sandboxes: true,
   schedule: {
     help: 'a timer, by the same or by OnCalendar, such as *-*-* 03:00 (default: none)',
     parse: (schedule) => (schedule === undefined ? undefined : parseCalendarSchedule(schedule)),
@@ -60,9 +56,9 @@ export const systemd: InitSystem = {
   reasonAgainst: (action) => (action === 'start' ? absence() : absenceOfTool()),
 
   template: 'systemd',
-  async render(service, root) {
+  async render(service) {
     await requireRunnable(service)
-    const { description, rootdir, command, schedule } = service
+    const { root, description, rootdir, command, schedule } = service
     return {
       ...service,
       description: escapeSystemdValue(description),
@@ -81,6 +77,7 @@ export const systemd: InitSystem = {
       isOptional: false,
     },
   ],
+  launcher: undefined,
 
   reloadCommands: (name, { enable, isScheduled }) => [
     ...daemonReloadCommands(),
@@ -93,18 +90,11 @@ export const systemd: InitSystem = {
     // The run has not ended.
     ...(isScheduled && action === 'stop' ? [command('systemctl', 'stop', `${name}.service`)] : []),
   ],
-  async hasFailed(name) {
-    return !hasTimer(name) && FAILING.includes(await activeState(name))
-  },
-  async stopCommands(name, { isGone }) {
+  stopCommands(name, { isGone }) {
     if (!runsSystemd()) return []
     // systemd keeps running a unit whose file is gone.
     if (isGone) return stopGoneUnitCommands(name)
-    const units = [
-      ...(hasTimer(name) ? [`${name}.timer`] : []),
-      ...((await runsNamesake(name)) ? [] : [`${name}.service`]),
-    ]
-    return units.length > 0 ? [command('systemctl', 'stop', ...units)] : []
+    return [command('systemctl', 'stop', ...(hasTimer(name) ? [`${name}.timer`] : []), `${name}.service`)]
   },
   // systemd takes the time of the last run from it, and catches up on the next one.
   stateFiles: (name, root) =>
@@ -113,13 +103,9 @@ export const systemd: InitSystem = {
     ...forgetUnitCommands(name),
     ...(runsSystemd() ? removeCacheCommands(name) : []),
   ],
-  verify,
   state,
   links: findLinks,
 }
-
-/** The states of a service that ended otherwise than it should. */
-const FAILING = ['failed', 'restarting']
 
 /** RestartSteps= came with systemd 254; an older one warns of it. */
 async function hasRestartSteps(): Promise<boolean> {
@@ -168,16 +154,4 @@ function joinWords(command: readonly string[]): string {
   const words = command.map(quoteSystemdWord).join(' ')
   if (Buffer.byteLength(words) < MAX_COMMAND_BYTES) return words
   throw new CliError('The arguments make a line of over 1 MiB, which systemd does not read', EXIT.usage)
-}
-
-async function verify(name: string): Promise<string[]> {
-  if (!runsSystemd()) return []
-  // It exits with 1 for some warnings, and reports on other units as well.
-  const { stderr } = await runCommand(
-    ['systemd-analyze', 'verify', `${UNIT_FOLDER}/${unitOf(name, hasTimer(name))}`],
-    {
-      timeoutMs: 20_000,
-    },
-  )
-  return stderr.split('\n').filter((line) => new RegExp(`${name}\\.(service|timer)`).test(line))
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { InitSystem, ServiceState } from '../init-system.ts'
+import { type InitSystem, type ServiceState, UNCONFINED } from '../init-system.ts'
 import { launcherFile } from '../paths.ts'
 import { processFacts } from '../process-facts.ts'
 import { command, optionalCommand, runCommand } from '../run-command.ts'
@@ -16,9 +16,9 @@ export const upstart: InitSystem = {
 
   refuses: {
     '--enable': 'upstart starts it at boot anyway',
-    '--hide': 'it cannot take the place of another job',
+    ...UNCONFINED,
   },
-  sandboxes: false,
+  schedule: undefined,
   reasonAgainst: () =>
     runsUpstart() ? undefined : 'upstart does not run here; Debian and Ubuntu have systemd instead',
 
@@ -27,6 +27,7 @@ export const upstart: InitSystem = {
     description: quoteUpstartString(description),
     launcher: launcherFile(name),
   }),
+  extraFiles: [],
   // upstart writes the log itself.
   launcher: { logs: false, locks: false },
 
@@ -34,13 +35,14 @@ export const upstart: InitSystem = {
   controlCommands: (name, action) =>
     // `restart` fails for a job that does not run.
     action === 'restart' ? [optionalCommand('stop', name), command('start', name)] : [command(action, name)],
-  hasFailed: async (name) => runsUpstart() && (await jobState(name)).state === 'restarting',
   stopCommands: (name) => (runsUpstart() ? [optionalCommand('stop', name)] : []),
+  stateFiles: () => [],
   forgetCommands: reloadCommands,
   state: async (name) => ({
     ...(runsUpstart() ? await jobState(name) : { state: 'unknown' }),
     startsAtBoot: true,
   }),
+  links: async () => [],
 }
 
 /** A string of an upstart job (init(5)): in double quotes, where a backslash escapes the next character. */

@@ -1,15 +1,20 @@
-/** What the files of a service are rendered from; every text has been checked by `parseService`. */
-export interface ServiceDefinition {
+import type { InitSystem } from './init-system.ts'
+
+/** A service to be installed, checked: its files are rendered from it. */
+export interface Service {
   readonly name: string
+  readonly system: InitSystem
+  /** `/`, or the folder where the files of the host are mounted that runs the service. */
+  readonly root: string
   /** The description, in one line. */
   readonly description: string
   /** The words to execute, first the absolute path of a program. */
   readonly command: readonly [string, ...string[]]
   /** The words that may be paths of files that the command needs: the others are options of its program. */
   readonly possiblePaths: readonly string[]
-  /** Whether the command calls its method repeatedly until it is stopped. */
-  readonly daemon: boolean
-  /** The absolute path of the working directory. */
+  /** Seconds between two calls of the method until the service is stopped; undefined for a single call. */
+  readonly interval: number | undefined
+  /** The absolute path of the working directory, as the host that runs the service sees it. */
   readonly rootdir: string
   /** Name of an account; undefined for root. */
   readonly user: string | undefined
@@ -20,8 +25,6 @@ export interface ServiceDefinition {
   readonly schedule: string | undefined
   /** Whether the service is sandboxed. */
   readonly hardened: boolean
-  /** Whether the service gets its own /tmp. */
-  readonly privateTmp: boolean
   /** Number of bytes, optionally followed by K, M, G or T. */
   readonly memoryMax: string | undefined
 }

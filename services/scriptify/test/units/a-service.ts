@@ -1,0 +1,15 @@
+import type { Service } from '../../src/units/service.ts'
+import { systemd } from '../../src/units/systems/systemd.ts'
+
+/** A checked service of another host: what its init system can do does not depend on this machine. */
+export const aService = (changes: Partial<Service> = {}): Service => ({
+  ...{ name: 'importer', system: systemd, root: '/elsewhere' },
+  description: 'an importer',
+  command: ['/usr/bin/php8.4', '/srv/call.php'],
+  possiblePaths: [],
+  interval: 1,
+  rootdir: '/srv/shop',
+  ...{ user: undefined, group: undefined, environment: {}, schedule: undefined },
+  ...{ hardened: true, memoryMax: undefined },
+  ...changes,
+})
