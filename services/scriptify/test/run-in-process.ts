@@ -38,7 +38,8 @@ export async function runForBytes(
   const stdout = Object.assign(new PassThrough(), { isTTY })
   const stderr = new PassThrough()
   const replace = ([file, ...words]: CommandWords, env: NodeJS.ProcessEnv) => {
-    const child = spawn(file, words, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(file, words, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
+    child.stdin.on('error', () => undefined).end(input)
     child.stdout.pipe(stdout, { end: false })
     child.stderr.pipe(stderr, { end: false })
     return exitCodeOf(child)

@@ -21,18 +21,22 @@ describe.skipIf(!(await hasDocker())).concurrent('a terminal that ends', () => {
   afterAll(() => machine?.stop())
 
   /**
-   * Starts a terminal by a script of sh and ends it by another, once its statement runs; gives the processes that are left
-   * five seconds later. `$pid` is the program that was started; what is written to descriptor 9 is its input.
+   * Types lines into a terminal and ends it by a script of sh, once the last of them runs; gives the processes that are left
+   * five seconds later. `$terminal` is its process, and `$window` that of what shows it.
    */
-  const leftAfter = async (start: string, end: string): Promise<string> => {
+  const leftAfter = async (lines: string[], end: string, runtime: string): Promise<string> => {
     const script = `
       ID=${crypto.randomUUID()} d=$(mktemp -d); mkfifo $d/in; exec 9<> $d/in
       processes() { grep -lszxF "ID=$ID" /proc/[0-9]*/environ | cut -d/ -f3; }
-      terminal() { exec node ${MAIN} terminal --no-preload "$@"; }
-      { export ID; ${start}; } > $d/out 2>&1 < $d/in & pid=$!
+      cat >&9 <<END
+${lines.join('\n')}
+END
+      program="echo \\$\\$ >$d/pid; exec node ${MAIN} terminal --no-preload --runtime ${runtime}"
+      { export ID; exec script -qec "$program" /dev/null; } >$d/out 2>&1 <$d/in &
+      window=$!
       for ((n = 0; n < 600; n++)); do [ ! -e $d/begun ] || break; sleep 0.1; done
       [ -e $d/begun ] || cat $d/out
-      sleep 0.3
+      terminal=$(cat $d/pid)
       ${end}
       for ((n = 0; n < 50; n++)); do [ -n "$(processes)" ] || break; sleep 0.1; done
       for id in $(processes); do tr '\\0' ' ' < /proc/$id/cmdline; echo; kill -9 $id; done`
@@ -49,31 +53,19 @@ describe.skipIf(!(await hasDocker())).concurrent('a terminal that ends', () => {
     node: "process.getBuiltinModule('fs').writeFileSync('$d/begun', '');",
   }
 
-  describe.each(['php', 'node'] as const)('in %s', (runtime) => {
-    const { spins, sleeps, dies } = STATEMENTS[runtime]
-    const script = (statement: string, options = '') =>
-      `terminal --runtime ${runtime} ${options} -x "${begin[runtime]} ${statement}"`
-
-    it.each(['TERM', 'HUP', 'INT', 'KILL'])('by SIG%s ends what spins and what sleeps', async (signal) => {
-      const end = `kill -${signal} $pid`
-      expect(await leftAfter(script(spins), end)).toBe('')
-      expect(await leftAfter(script(sleeps), end)).toBe('')
-    })
-
-    it('by kill -9 ends what has no copy', async () => {
-      expect(await leftAfter(script(spins, '--no-fork'), 'kill -9 $pid')).toBe('')
-    })
-
-    it.each(['TERM', 'KILL'])('by SIG%s ends the process that has replaced another one', async (signal) => {
-      const start = `terminal --runtime ${runtime} --keep-going -x "${dies} ${begin[runtime]} ${spins}"`
-      expect(await leftAfter(start, `kill -${signal} $pid`)).toBe('')
-    })
-
-    it('by a closed window ends all', async () => {
-      const start = `
-        echo "${begin[runtime]} ${spins}" >&9
-        exec script -qec "node ${MAIN} terminal --no-preload --runtime ${runtime}" /dev/null`
-      expect(await leftAfter(start, 'kill -9 $pid')).toBe('')
-    })
+  it.each(
+    (['php', 'node'] as const).flatMap((runtime) => [
+      { runtime, end: 'kill -TERM $terminal', statements: ['spins'] as const },
+      { runtime, end: 'kill -HUP $terminal', statements: ['sleeps'] as const },
+      { runtime, end: 'kill -KILL $terminal', statements: ['sleeps'] as const },
+      { runtime, end: 'kill -TERM $terminal', statements: ['dies', 'spins'] as const },
+      { runtime, end: 'kill -KILL $terminal', statements: ['dies', 'spins'] as const },
+      { runtime, end: 'kill -KILL $window', statements: ['spins'] as const },
+    ]),
+  )('by $end in $runtime ends what $statements', async ({ runtime, end, statements }) => {
+    const lines = statements.map((name) =>
+      name === 'dies' ? STATEMENTS[runtime].dies : `${begin[runtime]} ${STATEMENTS[runtime][name]}`,
+    )
+    expect(await leftAfter(lines, end, runtime)).toBe('')
   })
 })

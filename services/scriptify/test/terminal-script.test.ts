@@ -1,223 +1,226 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import type { StartedTestContainer } from 'testcontainers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runInProcess } from './run-in-process.ts'
+import { createCli } from '../src/cli/cli.ts'
+import { runCli } from '../src/cli/run-cli.ts'
+import type { CommandWords } from '../src/io/replace-process.ts'
+import { type Ended, runInProcess } from './run-in-process.ts'
 import { hasDocker, MAIN, ROOT, startPhpMachine } from './terminal-docker.ts'
 
-interface Ended {
-  code: number
-  stdout: string
-  stderr: string
+interface Case {
+  why: string
+  /** What is piped; or the options, with --execute among them. */
+  script?: string
+  args?: string[]
+  code?: number
+  stdout?: string
+  /** What stderr holds; nothing, where nothing is given. */
+  says?: string | RegExp
 }
 
-/** Runs a program to its end, with input on its stdin. */
-const run = (file: string, args: string[], input: string, env: NodeJS.ProcessEnv = {}): Promise<Ended> =>
-  new Promise((resolve) => {
-    const child = execFile(
-      file,
-      args,
-      { cwd: ROOT, env: { ...process.env, ...env } },
-      (error, stdout, stderr) => {
-        resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, stdout, stderr })
-      },
-    )
-    child.stdin?.end(input)
-  })
-
-const node = (args: string[], input = '', env: NodeJS.ProcessEnv = {}) =>
-  run(process.execPath, [MAIN, 'terminal', '--runtime', 'node', '--no-preload', ...args], input, env)
-
-/**
- * Exits after a statement; the terminal, which is stopped until then, reads the answer and the exit at once. What lets it go on
- * first waits until it is stopped.
- */
-const EXIT_WITH_ANSWER = `
-const goOn = 'until grep -q stopped /proc/' + process.ppid + '/status; do sleep 0.05; done; sleep 0.5; kill -CONT ' + process.ppid
-require('node:child_process').spawn('sh', ['-c', goOn], { detached: true })
-{ process.kill(process.ppid, 'SIGSTOP'); setImmediate(() => process.exit(6)) }
-console.log('not run')`
-
-function isThere(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
+function check({ code, stdout, stderr }: Ended, expected: Case): void {
+  expect({ code, stdout }, stderr).toEqual({ code: expected.code ?? 0, stdout: expected.stdout ?? '' })
+  if (expected.says === undefined) expect(stderr).toBe('')
+  else expect(stderr).toMatch(expected.says)
+  expect(stderr).not.toContain('scriptify/src')
 }
+
+/** A pattern of exactly this text. */
+const literally = (text: string) => text.replaceAll(/[^\w\s]/g, '\\$&')
+
+/** Long enough for no single argument of a program. */
+const LONG = '/* padding */\n'.repeat(22_000)
 
 describe.concurrent('a node script', () => {
-  beforeAll(() => writeFileSync('/tmp/scriptify-leave.cjs', 'process.exit(0)'))
-
-  it('prints what its statements print, and no value and no prompt', async () => {
-    const statements = [
-      'if (false) {\n  1\n}\nelse {\n  console.log("other")\n}',
-      'interface A {\n a: 1 }\nfunction f(a: A): A {\n  return a\n}\nconsole.log(f({ a: 1 }))',
-      // A later statement may handle a rejection.
-      'const late = Promise.reject(new Error("r"))\nawait late.catch(() => {})',
-      'setTimeout(() => {}, 1)\n1 + 1\n"a"',
-    ]
-    const ended = await node([], statements.join('\n'))
-    expect(ended).toEqual({ code: 0, stdout: 'other\n{ a: 1 }\n', stderr: '' })
+  const folder = mkdtempSync(join(tmpdir(), 'scriptify-script-'))
+  beforeAll(() => {
+    // Node warns about a project without a module type.
+    writeFileSync(join(folder, 'package.json'), '{}')
+    writeFileSync(join(folder, 'seven.ts'), 'export const seven: number = 7')
+    writeFileSync(join(folder, 'leave.cjs'), 'process.exit(3)')
+    writeFileSync(join(folder, 'good.ts'), 'export const answer: number = 42')
+    writeFileSync(join(folder, 'bad.ts'), 'throw new Error("boo")')
+    writeFileSync(join(folder, 'die.ts'), 'process.exit(0)')
   })
+  const node = (args: string[], input = '', env: NodeJS.ProcessEnv = {}) =>
+    runInProcess(['terminal', '--runtime', 'node', '--rootdir', folder, ...args], {
+      env: { ...process.env, ...env },
+      input,
+    })
 
-  it('may be empty', async () => {
-    expect(await node([])).toEqual({ code: 0, stdout: '', stderr: '' })
-  })
-
-  it.each([
-    { why: 'under --print', args: ['--print'], script: '1\n2', stdout: '2\n' },
+  it.each<Case>([
+    { why: 'nothing, when it is empty' },
     {
-      why: 'of --execute, for which --env is literal',
+      why: 'a syntax error, before anything runs',
+      script: 'console.log("a")\nlet x = ;',
+      code: 1,
+      says: 'SyntaxError: Expression expected ([script].ts:2)',
+    },
+    {
+      why: 'what node says of a return at its top level, before anything runs',
+      script: 'console.log("a")\nreturn 5',
+      code: 1,
+      says: 'SyntaxError: Return statement is not allowed here ([script].ts:2)',
+    },
+    { why: 'an unfinished statement', script: 'console.log("a")\nif (', code: 1, says: 'SyntaxError' },
+    {
+      why: 'what stands below its use',
+      script:
+        'console.log(f({ a: 1 }))\nfunction f(a: A): number { try { return a.a } finally { console.log("f") } }\ninterface A { a: number }',
+      stdout: 'f\n1\n',
+    },
+    { why: 'enums', script: 'enum E { a = 2 }\nconsole.log(E.a)', stdout: '2\n' },
+    {
+      why: 'files beside its working folder',
+      script:
+        'import { seven } from "./seven.ts"\nconsole.log(seven, import.meta.dirname === process.cwd(), require("./package.json"), process.argv.length)',
+      stdout: '7 true {} 1\n',
+    },
+    {
+      why: '300 KB',
+      script: `${LONG}console.log(new Error().stack?.match(/:\\d+/)?.[0])`,
+      stdout: ':22001\n',
+    },
+    {
+      why: 'a rejection that is handled later',
+      script: 'const late = Promise.reject(new Error("r"))\nawait late.catch(() => {})',
+    },
+    {
+      why: 'what is pending at its end',
+      script: 'process.on("exit", () => console.log("exit"))\nsetTimeout(() => console.log("later"), 300)',
+      stdout: 'later\nexit\n',
+    },
+    { why: 'its own exit code', script: 'try { process.exit(7) } finally { console.log(1) }', code: 7 },
+    { why: 'an exit in a timer', script: 'setTimeout(() => process.exit(6), 1)', code: 6 },
+    { why: 'process.exitCode', script: 'process.exitCode = 4', code: 4 },
+    { why: 'the exit of a library', script: 'require("./leave.cjs")', code: 3 },
+    {
+      why: 'an exception with its cause',
+      script: 'console.log("a")\nthrow new TypeError("boo", { cause: new Error("why") })\nconsole.log("b")',
+      code: 1,
+      stdout: 'a\n',
+      says: /^TypeError: boo \(\[script\]\.ts:2\)\n {4}at \[script\]\.ts:2:7\n {2}caused by Error: why /,
+    },
+    {
+      why: 'an exception that it handles',
+      script: 'process.on("uncaughtException", () => {})\nsetTimeout(() => { throw 1 })',
+    },
+    {
+      why: 'a rejection that nothing handles',
+      script: 'Promise.reject(new Error("r"))',
+      code: 1,
+      says: 'Error: r',
+    },
+    {
+      why: 'an error in a timer',
+      script: 'setTimeout(() => { throw new Error("t") }, 1)',
+      code: 1,
+      says: 'Error: t',
+    },
+    {
+      why: 'a wait without an end',
+      script: 'await new Promise(() => {})',
+      code: 1,
+      says: 'The script never finished',
+    },
+    {
+      why: 'a decorator',
+      script: '@x class A {}',
+      code: 1,
+      says: '[script].ts:1 has a decorator, which Node does not run',
+    },
+    {
+      why: 'an import without its extension',
+      script: 'import "./seven"',
+      code: 1,
+      says: 'write "./seven.ts"',
+    },
+    { why: 'a value under --print', args: ['--print'], script: '1\n2 // two', stdout: '2\n' },
+    {
+      why: 'a value behind an await',
+      args: ['--print'],
+      script: 'await 1;\n(await 5) as number;',
+      stdout: '5\n',
+    },
+    { why: 'an object', args: ['--execute', '{ a: 1 }'], stdout: '{ a: 1 }\n' },
+    { why: 'a text', args: ['--execute', '"a"'], stdout: "'a'\n" },
+    {
+      why: 'an --env as it is',
       args: ['--env', 'A=x+y=%41 é$HOME', '--execute', '1; process.env.A'],
-      script: '',
       stdout: "'x+y=%41 é$HOME'\n",
     },
-    { why: 'unless it is a timer', args: ['--execute', 'setTimeout(() => {}, 1)'], script: '', stdout: '' },
-  ])('prints the value of its last statement $why', async ({ args, script, stdout }) => {
-    expect(await node(args, script)).toEqual({ code: 0, stdout, stderr: '' })
-  })
-
-  it('ends when nothing of it is pending', async () => {
-    const script =
-      'process.on("exit", () => console.log("exit"))\nsetTimeout(() => console.log("later"), 300)'
-    expect(await node([], script)).toEqual({ code: 0, stdout: 'later\nexit\n', stderr: '' })
-  })
-
-  it.each([
-    { why: 'a rejection that nothing handles', script: 'Promise.reject(new Error("r"))', says: 'Error: r' },
-    { why: 'an error in a timer', script: 'setTimeout(() => { throw new Error("t") }, 1)', says: 'Error: t' },
-    { why: 'a wait without an end', script: 'await new Promise(() => {})', says: 'nothing settles' },
-  ])('ends with 1 after $why', async ({ script, says }) => {
-    const { code, stdout, stderr } = await node(['--execute', script])
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toContain(says)
-    expect(stderr).not.toContain('terminal/node')
-  })
-
-  it('ends with 1 at the first failed statement', async () => {
-    const { code, stdout, stderr } = await node(
-      [],
-      'console.log("a")\nthrow new Error("boo")\nconsole.log("b")',
-    )
-    expect({ code, stdout }).toEqual({ code: 1, stdout: 'a\n' })
-    expect(stderr).toContain('Error: boo\n    at node-shell-code:2:7')
-  })
-
-  it('runs up to the statement that does not parse', async () => {
-    const { code, stdout, stderr } = await node([], 'console.log("a")\nlet x = ;\nconsole.log("b")')
-    expect({ code, stdout }).toEqual({ code: 1, stdout: 'a\n' })
-    expect(stderr).toContain('SyntaxError')
-  })
-
-  it('goes on under --keep-going, and still ends with 1', async () => {
-    const { code, stdout } = await node(['--keep-going'], 'throw 1\nconsole.log("b")')
-    expect({ code, stdout }).toEqual({ code: 1, stdout: 'b\n' })
-  })
-
-  it('evaluates --execute, which may read stdin', async () => {
-    const script = '(await import("node:fs")).readFileSync(0, "utf8")'
-    expect(await node(['--execute', script], 'abc')).toMatchObject({ code: 0, stdout: "'abc'\n" })
-  })
-
-  it.each([
-    { why: 'its own exit code', script: 'process.exit(7)', code: 7 },
-    // By then the thread that waits for Ctrl-C has begun to wait.
+    { why: 'no value of a timer', args: ['--execute', 'setTimeout(() => {}, 1)'] },
+    { why: 'no value of a statement', args: ['--execute', 'if (true) { 1 }'] },
+    { why: 'no value of a function without one', args: ['--execute', '[].forEach(String)'] },
     {
-      why: 'an exit after a wait',
-      script: 'await new Promise((r) => setTimeout(r, 500))\nprocess.exit(8)',
-      code: 8,
+      why: 'stdin, which --execute may read',
+      args: ['--execute', 'require("fs").readFileSync(0, "utf8")'],
+      script: 'abc',
+      stdout: "'abc'\n",
     },
-    { why: 'exit', script: 'exit', code: 0 },
-    { why: 'an exit in a condition', script: 'if (true) { process.exit(5) }', code: 5 },
-    { why: 'an exit in a timer', script: 'setTimeout(() => process.exit(6), 1)', code: 6 },
-    { why: 'an exit that the terminal reads together with an answer', script: EXIT_WITH_ANSWER, code: 6 },
-    { why: 'an exit of a function of the script', script: '(() => process.exit(0))(); throw 1', code: 0 },
-    { why: 'process.exitCode', script: 'process.exitCode = 4', code: 4 },
+    { why: 'text that is not UTF-8', args: ['--execute', '"\ufffd"'], code: 2, says: 'not UTF-8' },
     {
-      why: 'the exit of a library',
-      script: 'import { createRequire } from "node:module"\ncreateRequire("/")("/tmp/scriptify-leave.cjs")',
+      why: 'the names of its preload',
+      args: ['--preload', 'good.ts', '--execute', 'answer + 1'],
+      stdout: '43\n',
+    },
+    {
+      why: 'a preload that fails',
+      args: ['--preload', 'bad.ts', '--execute', '1'],
       code: 1,
+      says: 'Error: boo (bad.ts:1)',
     },
-    { why: 'an unfinished statement', script: 'if (', code: 1 },
-    { why: 'the death of its process', script: 'process.kill(process.pid, "SIGKILL")', code: 1 },
-  ])('ends with $code for $why', async ({ script, code }) => {
-    expect((await node([], script)).code).toBe(code)
+    {
+      why: 'a preload that ends the process',
+      args: ['--preload', 'die.ts', '--execute', '1'],
+      code: 1,
+      says: `The preload ${folder}/die.ts ended the process before the script began`,
+    },
+    {
+      why: 'an error of the preload of scriptify, without its frames',
+      args: ['--execute', 'uuid_to_bin("x")'],
+      code: 1,
+      says: /^TypeError: 'x' is not a UUID \(\[script\]\.ts:1\)\n {4}at \[script\]\.ts:1:\d+\n$/,
+    },
+    {
+      why: 'a database that it cannot use',
+      args: ['--env', 'DATABASE_URL=redis://x', '--execute', 'qq("select 1")'],
+      code: 1,
+      says: /^Error: DATABASE_URL must begin with [^\n]*\n$/,
+    },
+  ])('means with $why what node means', async (each) => {
+    const preload = each.args?.includes('--preload') || each.args?.some((word) => /uuid|qq/.test(word))
+    check(await node([...(preload ? [] : ['--no-preload']), ...(each.args ?? [])], each.script), {
+      ...each,
+      ...(typeof each.says === 'string' && { says: new RegExp(literally(each.says)) }),
+    })
   })
 
-  it('ends as by SIGPIPE, and at once, when the reader of its values has left', async () => {
-    const args = [
-      MAIN,
-      'terminal',
-      '--runtime',
-      'node',
-      '--no-preload',
-      '--execute',
-      'setInterval(() => console.log(1), 1)',
-    ]
-    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
+  it('is the process that was started', async () => {
+    const args = [MAIN, 'terminal', '--runtime', 'node', '--no-preload', '--rootdir', folder]
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+    const said = text(child.stderr)
+    child.stdin.end('console.log(process.pid); while (true);')
+    const [pid] = await once(child.stdout, 'data')
+    expect(Number(pid)).toBe(child.pid)
+    child.kill('SIGINT')
+    expect([await once(child, 'exit'), await said]).toEqual([[null, 'SIGINT'], ''])
+  })
+
+  it('ends as by SIGPIPE, and at once, when the reader of its output has left', async () => {
+    const script = 'setInterval(() => console.log(1), 1)'
+    const args = [MAIN, 'terminal', '--runtime', 'node', '--no-preload', '--execute', script]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
     child.stdout.destroy()
     const said = text(child.stderr)
     expect([await once(child, 'exit'), await said]).toEqual([[141, null], ''])
   })
-
-  it('fails when its last value cannot be written', async () => {
-    const script = `"$0" ${MAIN} terminal --runtime node --no-preload --execute 1 > /dev/full`
-    expect(await run('sh', ['-c', script, process.execPath], '')).toMatchObject({
-      code: 1,
-      stderr: 'ENOSPC: no space left on device, write\n',
-    })
-  })
-
-  it('shows no warning of Node about a project without a module type', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'scriptify-typeless-'))
-    writeFileSync(join(folder, 'package.json'), '{}')
-    writeFileSync(join(folder, 'a.ts'), 'export const a: number = 1')
-    const script = 'import { a } from "./a.ts"\na'
-    const ended = await node(['--rootdir', folder, '--execute', script])
-    expect(ended).toEqual({ code: 0, stdout: '1\n', stderr: '' })
-  })
-
-  it.for([
-    { signal: 'SIGINT', code: 130 },
-    { signal: 'SIGTERM', code: 143 },
-    { signal: 'SIGHUP', code: 129 },
-  ] as const)(
-    'ends at $signal with its endless statement, with $code',
-    async ({ signal, code }, { expect }) => {
-      const script = 'console.log(process.pid); while (true);'
-      const args = [MAIN, 'terminal', '--runtime', 'node', '--no-preload', '--execute', script]
-      const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
-      const said = text(child.stderr)
-      const [pid] = await once(child.stdout, 'data')
-      child.kill(signal)
-      expect(await once(child, 'exit')).toEqual([code, null])
-      expect(await said).toBe('')
-      await expect.poll(() => isThere(Number(pid))).toBe(false)
-    },
-  )
-
-  it.for([
-    { signal: 'SIGINT', code: 130 },
-    { signal: 'SIGTERM', code: 143 },
-  ] as const)(
-    'ends at $signal with its endless preload, with $code',
-    async ({ signal, code }, { expect }) => {
-      const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
-      writeFileSync(join(folder, 'endless.ts'), 'console.log(process.pid); while (true);')
-      const args = [MAIN, 'terminal', '--rootdir', folder, '--preload', 'endless.ts', '--execute', '1']
-      const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-      const said = text(child.stderr)
-      const [pid] = await once(child.stdout, 'data')
-      child.kill(signal)
-      expect([await once(child, 'exit'), await said]).toEqual([[code, null], ''])
-      await expect.poll(() => isThere(Number(pid))).toBe(false)
-    },
-  )
 
   it.each([
     { why: 'an --env without =', args: ['--env', 'FOO'], code: 2 },
@@ -225,78 +228,14 @@ describe.concurrent('a node script', () => {
     { why: 'an unknown service', args: ['no-such-service'], code: 3 },
     { why: 'an unknown folder', args: ['--rootdir', '/nonexistent'], code: 3 },
     { why: 'a preload that is not there', args: ['--preload', 'nope.ts'], code: 3 },
-    { why: 'a sandbox that no preload has', args: ['--sandbox'], code: 2 },
-    { why: 'to write in a sandbox', args: ['--sandbox', '--write'], code: 2 },
   ])('refuses $why in one line with $code', async ({ args, code }) => {
-    // The worker writes to the output of this process, and none of these comes to write.
-    const words = ['terminal', '--runtime', 'node', '--no-preload', ...args, '--execute', '1']
+    const words = ['terminal', '--runtime', 'node', '--no-preload', '--execute', '1', ...args]
     const ended = await runInProcess(words, { env: process.env })
     expect(ended).toMatchObject({ code, stdout: '' })
     expect(ended.stderr.trim().split('\n')).toHaveLength(1)
   })
 
-  it('brings its own preload into any project, and shows no frames of it', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
-    const words = [MAIN, 'terminal', '--runtime', 'node', '--rootdir', folder]
-    const shown = await run(
-      process.execPath,
-      [...words, '--sandbox', '--execute', 'executor.isSandboxed'],
-      '',
-    )
-    expect(shown).toEqual({ code: 0, stdout: 'true\n', stderr: '' })
-    const refused = await run(process.execPath, [...words, '--execute', 'qq("select 1")'], '', {
-      DATABASE_URL: 'redis://x',
-    })
-    expect(refused).toMatchObject({ code: 1, stdout: '' })
-    expect(refused.stderr).toMatch(/^\[Error: DATABASE_URL must begin with [^\n]*\]\n$/)
-    const failed = await run(process.execPath, [...words, '--execute', 'uuid_to_bin("x")'], '')
-    expect(failed).toEqual({
-      ...{ code: 1, stdout: '', stderr: "TypeError: 'x' is not a UUID\n    at node-shell-code:1:1\n" },
-    })
-  })
-
-  it('makes exported names of the preload global, and tells where it failed', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
-    writeFileSync(join(folder, 'good.ts'), 'export const answer: number = 42')
-    writeFileSync(join(folder, 'bad.ts'), 'throw new Error("boo")')
-    const args = ['terminal', '--rootdir', folder, '--execute', '1 + (globalThis.answer ?? 0)']
-    expect(await run(process.execPath, [MAIN, ...args, '--preload', 'good.ts'], '')).toMatchObject({
-      stdout: '43\n',
-    })
-    const bad = await run(process.execPath, [MAIN, ...args, '--preload', 'bad.ts'], '')
-    expect(bad).toMatchObject({ code: 1, stdout: '' })
-    expect(bad.stderr).toMatch(/boo[\s\S]*bad\.ts:1/)
-  })
-
-  it.each([
-    {
-      what: 'ends the process',
-      source: 'process.kill(process.pid, "SIGKILL")',
-      args: ['--execute', '1 + 1'],
-      script: '',
-    },
-    {
-      what: 'lets no new process start',
-      source: `import { existsSync, writeFileSync } from 'node:fs'
-       if (existsSync('started')) process.kill(process.pid, 'SIGKILL')
-       writeFileSync('started', '')`,
-      args: [],
-      script: 'process.kill(process.pid, "SIGKILL"); await new Promise(() => {})\n1 + 1',
-    },
-  ])('says so in one line when the preload $what', async ({ source, args, script }) => {
-    const folder = mkdtempSync(join(tmpdir(), 'scriptify-preload-'))
-    const preload = join(folder, 'die.ts')
-    writeFileSync(preload, source)
-    const words = [MAIN, 'terminal', '--rootdir', folder, '--preload', 'die.ts', ...args]
-    expect(await run(process.execPath, words, script)).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: `The preload ${preload} ended the process (it was ended by SIGKILL)\n`,
-    })
-  })
-
   it('says what to install when php is missing or too old', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'scriptify-php-'))
     const old = join(folder, 'php')
     writeFileSync(old, '#!/bin/sh\nprintf 8.2.1\n', { mode: 0o755 })
     // Like an old php, a program that ends before its first step.
@@ -311,184 +250,212 @@ describe.concurrent('a node script', () => {
   })
 })
 
-describe.skipIf(!(await hasDocker())).concurrent('a php script', () => {
+const PHP: Case[] = [
+  { why: 'nothing, when it is empty' },
+  {
+    why: 'a return at its top level',
+    script: '<?php\nif (getenv("CONFIRM") !== "yes") return;\necho "DELETED\\n";',
+  },
+  { why: 'a return in --execute', args: ['--execute', 'if (true) { return; } echo "AFTER";'] },
+  {
+    why: 'a return in a function, a finally and an included file',
+    script:
+      'echo f(), include "seven.php", "|";\nfunction f() { try { return 1; } finally { echo "f"; } }\ntry { return; } finally { echo "end"; }\necho "no";',
+    stdout: 'f17|end',
+  },
+  {
+    why: 'a syntax error, before anything runs',
+    script: '<?php\necho "a";\necho "b" if;',
+    code: 1,
+    says: /^ParseError: syntax error, unexpected token "if", .*\n {4}at php shell code:3\n$/,
+  },
+  { why: 'an unfinished statement', script: 'echo "a";\nif (', code: 1, says: 'ParseError' },
+  { why: 'a class below its use', script: 'echo A::B;\nclass A { const B = 2; }', stdout: '2' },
+  {
+    why: 'its folder',
+    script: 'echo __dir__, require "seven.php", "__DIR__", A::__DIR__; class A { const __DIR__ = 3; }',
+    stdout: '<folder>7__DIR__3',
+  },
+  { why: 'its own exit code', script: 'function g() { exit(7); } try { g(); } finally { echo 1; }', code: 7 },
+  { why: 'exit', script: 'exit', code: 0 },
+  { why: 'a message', script: 'die("bye");', stdout: 'bye' },
+  { why: 'an exit of other code', script: 'eval("exit(5);");', code: 5 },
+  { why: 'an exit at its end', script: 'register_shutdown_function(fn () => exit(9));', code: 9 },
+  {
+    why: 'an exception with its cause',
+    script:
+      'echo "a";\nfunction f() { throw new LogicException("boo", 0, new Exception("why")); }\nf();\necho "b";',
+    code: 1,
+    stdout: 'a',
+    says: /^LogicException: boo\n {4}at php shell code:2\nCaused by Exception: why\n {4}at php shell code:2\n {4}in f\(\) called at php shell code:3\n$/,
+  },
+  {
+    why: 'a fatal error',
+    script: 'echo "a";\nclass Q implements Countable {}',
+    code: 1,
+    stdout: 'a',
+    says: /Fatal error: Class Q contains .* in php-shell:\/\/code on line 2/,
+  },
+  {
+    why: 'a warning',
+    script: 'echo $x;',
+    says: 'Warning: Undefined variable $x in php shell code:1\n',
+  },
+  { why: 'strict types', script: '<?php\ndeclare(strict_types=1);\nstrlen(5);', code: 1, says: 'TypeError' },
+  {
+    why: 'a namespace',
+    script:
+      '<?php\nnamespace A\\B;\nuse DateTime as D;\nfunction k() { return __FUNCTION__; }\necho k(), D::class;',
+    stdout: 'A\\B\\kDateTime',
+  },
+  { why: '300 KB', script: `<?php\n${LONG}echo __LINE__;`, stdout: '22002' },
+  {
+    why: '300 KB, and its value',
+    args: ['--print'],
+    script: `<?php\n${'$x = [1, 2];\nfunction_exists("x");\n'.repeat(9000)}[$x[1]]`,
+    stdout: '[\n  2,\n]\n',
+  },
+  {
+    why: 'HTML',
+    script: '<html>\n<?php $x = 3; ?>\n<b><?= $x ?></b>\n<?php if ($x): ?>\nyes\n<?php endif ?>\n</html>\n',
+    stdout: '<html>\n<b>3</b>\nyes\n</html>\n',
+  },
+  { why: 'text before code', script: 'Hello\n<?php $x = 3; ?>\n<?= $x ?> "<?"\n', stdout: 'Hello\n3 "<?"\n' },
+  { why: 'a tag in a string', script: "echo '<?php ', 5;", stdout: '<?php 5' },
+  { why: 'HTML after code', script: 'echo 1; ?>\n<b>hi</b>\n<?php echo 2;', stdout: '1<b>hi</b>\n2' },
+  { why: 'lines as in its file', script: '#!/usr/bin/php\n<?php\n\necho __LINE__;', stdout: '4' },
+  { why: 'a byte order mark', script: '\ufeff<?php echo 1;', stdout: '1' },
+  { why: 'no value that nothing prints', script: '1 + 1;\n$x = 5;\n$x' },
+  { why: 'a value under --print', args: ['--print'], script: '$a = 1;\n$a +\n 1', stdout: '2\n' },
+  {
+    why: 'a value behind a block',
+    args: ['--execute', 'if (true) { 1; } match (true) { default => 4 }'],
+    stdout: '4\n',
+  },
+  { why: 'no value of an assignment', args: ['--execute', '$a = 1;'] },
+  {
+    why: 'all statements before the last, which has no value',
+    args: ['--execute', '$a = 1; strlen("a"); echo 2;'],
+    stdout: '2',
+  },
+  {
+    why: 'the end of a function that runs at its end',
+    script: 'register_shutdown_function(function () { usleep(600000); echo "down"; });',
+    stdout: 'down',
+  },
+  {
+    why: 'stdin, which --execute may read',
+    args: ['--execute', 'fgets(STDIN)'],
+    script: 'abc',
+    stdout: '"abc"\n',
+  },
+  {
+    why: 'the PATH of --env',
+    args: ['--env', 'PATH=/evil', '--execute', "getenv('PATH')"],
+    stdout: '"/evil"\n',
+  },
+  {
+    why: 'a preload that throws',
+    args: ['--preload', 'bad.php', '--execute', 'echo 1;'],
+    code: 1,
+    says: 'Exception: boo\n    at <folder>/bad.php:1',
+  },
+  {
+    why: 'a preload that does not parse',
+    args: ['--preload', 'broken.php', '--execute', 'echo 1;'],
+    code: 1,
+    says: 'ParseError',
+  },
+  {
+    why: 'a preload that ends the process',
+    args: ['--preload', 'die.php', '--execute', 'echo 1;'],
+    code: 1,
+    says: 'The preload <folder>/die.php ended the process before the script began',
+  },
+  {
+    why: 'the variables of its preload',
+    args: ['--preload', 'names.php', '--execute', '$answer'],
+    stdout: '42\n',
+  },
+]
+const FILES = {
+  'seven.php': '<?php return 7; echo "no";',
+  'bad.php': '<?php throw new Exception("boo");',
+  'broken.php': '<?php if (',
+  'die.php': '<?php exit(0);',
+  'names.php': '<?php $answer = 42;',
+}
+
+/** The program and the variables of a case: php is asked for its path, which is that of the machine. */
+async function commandOf(
+  { args = [] }: Case,
+  folder: string,
+): Promise<{ words: CommandWords; env: NodeJS.ProcessEnv }> {
+  const probe = join(folder, 'probe')
+  const options = args.includes('--preload') ? args : ['--no-preload', ...args]
+  const words = ['terminal', '--runtime', 'php', '--rootdir', folder, ...options]
+  const { promise, resolve } = Promise.withResolvers<{ words: CommandWords; env: NodeJS.ProcessEnv }>()
+  const context = {
+    env: { PATH: process.env.PATH, SCRIPTIFY_PHP_BINARY: probe },
+    stdin: Readable.from([]),
+    stdout: new PassThrough(),
+    stderr: new PassThrough(),
+    async replace(words: CommandWords, env: NodeJS.ProcessEnv) {
+      resolve({ words, env })
+      return 0
+    },
+  }
+  await runCli(await createCli({ command: 'terminal', context }), ['node', 'scriptify', ...words], context)
+  return promise
+}
+
+const quote = (word: string) => `'${word.replaceAll("'", "'\\''")}'`
+
+/** Runs programs in the machine, one after the other, with what is piped into each. */
+async function runAll(
+  machine: StartedTestContainer,
+  commands: { words: CommandWords; env: NodeJS.ProcessEnv; input: string }[],
+): Promise<Ended[]> {
+  const script = commands.map(({ words, env, input }) => {
+    const variables = Object.entries(env).map(([name, value]) => quote(`${name}=${value}`))
+    const command = ['timeout 30 env -i', ...variables, ...words.map(quote)].join(' ')
+    const base64 = Buffer.from(input).toString('base64')
+    return `base64 -d <<'END' >in\n${base64}\nEND\n${command} <in >out 2>err\necho $?; base64 -w0 out; echo; base64 -w0 err; echo`
+  })
+  const child = spawn('docker', ['exec', '-i', '-w', '/tmp', machine.getId(), 'sh', '-s'])
+  child.stdin.end(script.join('\n'))
+  const lines = (await text(child.stdout)).split('\n')
+  const decode = (line = '') => Buffer.from(line, 'base64').toString()
+  return commands.map((_, index) => {
+    const [code, stdout, stderr] = lines.slice(3 * index)
+    return { code: Number(code), stdout: decode(stdout), stderr: decode(stderr) }
+  })
+}
+
+describe.skipIf(!(await hasDocker()))('a php script', () => {
+  const ended: Ended[] = []
   let machine: StartedTestContainer
+  // The machine has this project at its own path.
+  const folder = mkdtempSync(join(ROOT, 'node_modules', '.cache', 'scriptify-script-'))
   beforeAll(async () => {
+    for (const [name, source] of Object.entries(FILES)) writeFileSync(join(folder, name), source)
+    const probe = '#!/bin/sh\nprintf "\\n/usr/bin/php\\t8.4.0\\t80400\\n"\n'
+    writeFileSync(join(folder, 'probe'), probe, { mode: 0o755 })
     machine = await startPhpMachine()
+    const commands = PHP.map(async (each) => ({
+      ...(await commandOf(each, folder)),
+      input: each.script ?? '',
+    }))
+    ended.push(...(await runAll(machine, await Promise.all(commands))))
   })
   afterAll(async () => {
+    rmSync(folder, { recursive: true })
     await machine?.stop()
   })
-  const php = (args: string[], input = '') =>
-    run(
-      'docker',
-      ['exec', '-i', machine.getId(), 'node', MAIN, 'terminal', '--runtime', 'php', '--no-preload', ...args],
-      input,
-    )
 
-  it.each([
-    { why: 'no value that nothing prints', script: '1 + 1\n"a"\n$x = 5;\n$x', stdout: '' },
-    {
-      why: 'HTML',
-      script: '<html>\n<?php $x = 3; ?>\n<b><?= $x ?></b>\n<?php if ($x): ?>\nyes\n<?php endif ?>\n</html>\n',
-      stdout: '<html>\n<b>3</b>\nyes\n</html>\n',
-    },
-    {
-      why: 'text before code',
-      script: 'Hello\n<?php $x = 3; ?>\n<?= $x ?> "<?"\n',
-      stdout: 'Hello\n3 "<?"\n',
-    },
-    { why: 'a tag in a string', script: "echo '<?php ', 5;", stdout: '<?php 5' },
-    { why: 'HTML after code', script: 'echo 1; ?>\n<b>hi</b>\n<?php echo 2;', stdout: '1<b>hi</b>\n2' },
-    { why: 'lines as in its file', script: '#!/usr/bin/php\n<?php\n\necho __LINE__;', stdout: '4' },
-    { why: 'a block and its else', script: 'if (false) {\n  echo 1;\n}\nelse {\n  echo 2;\n}', stdout: '2' },
-    { why: 'the other syntax', script: 'if (1):\n echo 2;\nelse:\n echo 3;\nendif;', stdout: '2' },
-    { why: 'a heredoc', script: 'echo <<<X\n  a; }\n  X;', stdout: 'a; }' },
-    {
-      why: 'a chain over lines',
-      script: '(new DateTime("2020-01-01"))\n  ->format("Y")',
-      stdout: '',
-    },
-    { why: 'do and while', script: 'do {\n echo 1;\n}\nwhile (false);', stdout: '1' },
-    {
-      why: 'try and catch',
-      script: 'try {\n throw new Exception;\n}\ncatch (Exception) {\n echo 1;\n}',
-      stdout: '1',
-    },
-    {
-      why: 'a file with an opening tag',
-      script: '<?php\nfunction f() {\n return 3;\n}\necho f();',
-      stdout: '3',
-    },
-    { why: 'quotes in comments', script: "// don't\n# it's {\necho 1; /* } ' */", stdout: '1' },
-  ])('prints $why and no prompt', async ({ script, stdout }) => {
-    expect(await php([], script)).toEqual({ code: 0, stdout, stderr: '' })
-  })
-
-  it('ends when its last function has ended', async () => {
-    const script = 'register_shutdown_function(function () { usleep(600000); echo "down"; });'
-    expect(await php([], script)).toEqual({ code: 0, stdout: 'down', stderr: '' })
-  })
-
-  it.each([
-    { why: 'does not parse', source: '<?php if (', says: 'ParseError' },
-    { why: 'throws', source: '<?php throw new Exception("boo");', says: 'Exception: boo' },
-  ])('is not run when the autoloader $why', async ({ why, source, says }) => {
-    const file = `/tmp/autoload-${why.replaceAll(' ', '-')}.php`
-    await machine.copyContentToContainer([{ content: source, target: file }])
-    const env = ['-e', `SCRIPTIFY_BOOTLOADER=${file}`]
-    const words = ['node', MAIN, 'terminal', '--runtime', 'php', '--no-preload', '--execute', 'echo 1;']
-    const ended = await run('docker', ['exec', ...env, machine.getId(), ...words], '')
-    expect(ended).toMatchObject({ code: 1, stdout: '' })
-    expect(ended.stderr).toContain(says)
-  })
-
-  it('ends with 1 at the first failed statement, and says where', async () => {
-    const { code, stdout, stderr } = await php([], 'echo "a";\nthrow new Exception("boo");\necho "b";')
-    expect({ code, stdout }).toEqual({ code: 1, stdout: 'a' })
-    expect(stderr).toContain('Exception: boo\n    at php shell code:2')
-  })
-
-  it('names no file of the terminal in what php itself says', async () => {
-    const script =
-      'function f(int $x) {}\ntry { f("a"); } catch (TypeError $e) { echo $e; }\nstr_repeat("x", PHP_INT_MAX);'
-    const { code, stdout, stderr } = await php([], script)
-    expect(code).toBe(1)
-    expect(stdout).toContain('called in php-shell://code on line 2')
-    expect(stderr).toMatch(/^Fatal error: .* in php-shell:\/\/code on line 3$/m)
-    expect(stdout + stderr).not.toContain("eval()'d code")
-  })
-
-  it.each([
-    { why: 'its own exit code', script: 'exit(7);', code: 7 },
-    { why: 'exit', script: 'exit', code: 0 },
-    { why: 'a message', script: 'die("bye");', code: 0 },
-    { why: 'an exit in a condition', script: 'if (true) { exit(5); }', code: 5 },
-    { why: 'an exit as an expression', script: 'false or exit(status: 4);', code: 4 },
-    {
-      why: 'an exit of a function of the script',
-      script: '(function () { exit(0); })(); throw new Exception;',
-      code: 0,
-    },
-    { why: 'the exit of a library', script: 'eval("exit(0);");', code: 1 },
-    { why: 'an exit at its end', script: 'register_shutdown_function(fn () => exit(9));', code: 9 },
-    {
-      why: 'an error at its end',
-      script: 'register_shutdown_function(fn () => throw new Exception);',
-      code: 1,
-    },
-    { why: 'methods named exit', script: 'class A { static function exit() {} } A::exit();', code: 0 },
-    { why: 'an unfinished statement', script: 'if (', code: 1 },
-    { why: 'a fatal error', script: 'class Q implements Countable {}', code: 1 },
-  ])('ends with $code for $why', async ({ script, code }) => {
-    expect((await php([], script)).code).toBe(code)
-  })
-
-  it.each([
-    { why: 'an exit', code: 'exit(0);', reason: 'exit() was called' },
-    {
-      why: 'a fatal error',
-      code: 'class Q implements Countable {}',
-      reason: 'fatal error: Class Q contains',
-    },
-    { why: 'a signal', code: 'posix_kill(getmypid(), SIGKILL);', reason: 'it' },
-  ])(
-    'names the file that ends the process by $why before the first prompt',
-    async ({ why, code, reason }) => {
-      const file = `die-${why.replaceAll(' ', '-')}.php`
-      await machine.copyContentToContainer([{ content: `<?php ${code}`, target: `/tmp/${file}` }])
-      const words = ['node', MAIN, 'terminal', '--runtime', 'php', '--rootdir', '/tmp', '--execute', '1 + 1']
-      const open = (env: string, ...more: string[]) =>
-        run('docker', ['exec', '-i', '-e', env, machine.getId(), ...words, ...more], '')
-      for (const [what, ended] of [
-        ['preload', await open('A=', '--preload', file)],
-        ['autoloader', await open(`SCRIPTIFY_BOOTLOADER=${file}`, '--no-preload')],
-        ['preload', await open('A=', '--preload', file, '--no-fork')],
-      ] as const) {
-        expect(ended).toMatchObject({ code: 1, stdout: '' })
-        expect(ended.stderr).toContain(`The ${what} /tmp/${file} ended the process (${reason}`)
-        expect(ended.stderr).not.toMatch(/restored|worker/)
-      }
-    },
-  )
-
-  it.each([
-    { signal: 'INT', code: 130 },
-    { signal: 'TERM', code: 143 },
-    { signal: 'HUP', code: 129 },
-  ])('ends at SIG$signal with its endless statement, with $code', async ({ signal, code }) => {
-    const script = `
-      node ${MAIN} terminal --runtime php --no-preload --execute 'echo getmypid(), PHP_EOL; while (true);' >out-$1 &
-      terminal=$!
-      until grep -sq . out-$1; do sleep 0.05; done
-      kill -$1 $terminal
-      (sleep 20; kill -KILL $terminal) >/dev/null 2>&1 &
-      wait $terminal
-      echo $?
-      isAlive() { grep '^State:.[RSD]' /proc/$(cat out-$1)/status 2>&1; }
-      for look in $(seq 100); do isAlive $1 >/dev/null || exit; sleep 0.1; done
-      isAlive $1`
-    const words = ['exec', '-w', '/tmp', machine.getId(), 'sh', '-c', script, 'sh', signal]
-    // Soon its process is gone, or is a zombie that nobody has reaped.
-    expect(await run('docker', words, '')).toMatchObject({ stdout: `${code}\n`, stderr: '' })
-  })
-
-  it('evaluates --execute, which may read stdin', async () => {
-    expect(await php(['--execute', 'fgets(STDIN)'], 'abc')).toMatchObject({ code: 0, stdout: '"abc"\n' })
-  })
-
-  it('finds php by the PATH of its caller', async () => {
-    const { code, stdout } = await php(['--env', 'PATH=/evil', '--execute', "getenv('PATH')"])
-    expect({ code, stdout }).toEqual({ code: 0, stdout: '"/evil"\n' })
-  })
-
-  it("loads a service's environment, over which --env wins", async () => {
-    await machine.exec([
-      'sh',
-      '-c',
-      `mkdir -p /etc/scriptify && printf 'A="a \\\\$b"\\nB="b"\\n' > /etc/scriptify/importer.env`,
-    ])
-    const { stdout } = await php(['importer', '--env', 'B=c', '--execute', "[getenv('A'), getenv('B')]"])
-    expect(stdout).toBe('[\n  "a \\$b",\n  "c",\n]\n')
+  it.each(PHP.map((each, index) => ({ ...each, index })))('means with $why what php means', (each) => {
+    const inFolder = (text: string) => text.replaceAll('<folder>', folder)
+    const says = typeof each.says === 'string' ? new RegExp(literally(inFolder(each.says))) : each.says
+    check(ended[each.index] as Ended, { ...each, stdout: inFolder(each.stdout ?? ''), ...(says && { says }) })
   })
 })

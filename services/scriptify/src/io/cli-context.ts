@@ -4,7 +4,7 @@ import type { CommandWords } from './replace-process.ts'
 /** The streams and the environment of a command: `process`, for the program itself. */
 export interface CliContext {
   readonly env: NodeJS.ProcessEnv
-  readonly stdin: Readable
+  readonly stdin: Readable & { readonly isTTY?: boolean }
   readonly stdout: Output
   readonly stderr: Writable
   /** Exit code for a command that failed without throwing. */

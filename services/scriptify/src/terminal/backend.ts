@@ -1,4 +1,5 @@
 import type { RuntimeName } from '../classes/choose-runtime.ts'
+import type { CommandWords } from '../io/replace-process.ts'
 
 export interface BackendOptions {
   rootdir: string
@@ -17,6 +18,8 @@ export interface TerminalBackend {
   autoloader: string | undefined
   /** The program that evaluates, started with the protocol's socket as fd 3. */
   worker: WorkerCommand
+  /** The program that runs a script; throws a CliError (5) if the language is missing or too old. */
+  scriptCommand(): CommandWords | Promise<CommandWords>
   /** Called when a worker dies before its first step; throws a CliError (5) if the language is missing or too old. */
   describeCrash?(): Promise<void>
 }
@@ -24,8 +27,6 @@ export interface TerminalBackend {
 export interface WorkerCommand {
   file: string
   args: string[]
-  /** Exit status of the language after a fatal error, which a script reports as a failure. */
-  fatalStatus?: number
   /** A worker that cannot notice Ctrl-C while it computes is notified through fd 4. */
   hasInterruptPipe: boolean
 }

@@ -4,7 +4,7 @@ import type { Session } from './session.ts'
 export type SignalCodes = Partial<Record<NodeJS.Signals, number>>
 /** The signals that end the terminal at a prompt: Ctrl-C does not. */
 export const PROMPT_SIGNALS: SignalCodes = { SIGHUP: 129, SIGTERM: 143 }
-export const SCRIPT_SIGNALS: SignalCodes = { ...PROMPT_SIGNALS, SIGINT: 130 }
+const START_SIGNALS: SignalCodes = { ...PROMPT_SIGNALS, SIGINT: 130 }
 
 /** Resolves with the exit code of the first of these signals; `onSignal` runs at each. */
 export function untilSignal(signals: SignalCodes, onSignal = () => {}): Promise<number> {
@@ -25,7 +25,7 @@ export async function openUntilSignal(
 ): Promise<Session | number> {
   const abort = new AbortController()
   let code: number | undefined
-  const stopListening = listen(SCRIPT_SIGNALS, (received) => {
+  const stopListening = listen(START_SIGNALS, (received) => {
     code = received
     abort.abort()
   })

@@ -22,7 +22,7 @@ export async function runPromptMode(
   const { backend, rootdir, env } = setup
   let notify = (text: string): void => void process.stderr.write(`${text}\n`)
   const session = await openUntilSignal((signal) =>
-    openSession({ ...setup, isScript: false, notify: (text) => notify(text), signal }),
+    openSession({ ...setup, notify: (text) => notify(text), signal }),
   )
   if (typeof session === 'number') return session
   const history = openHistory(keepsHistory ? historyPath(ownEnv, rootdir, backend.name) : undefined)

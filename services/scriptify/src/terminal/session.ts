@@ -1,6 +1,6 @@
 import type { RuntimeName } from '../classes/choose-runtime.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
-import type { Answer, Statement } from './worker/protocol.ts'
+import type { Answer } from './worker/protocol.ts'
 import { createSessionMemory, type SessionMemory } from './worker/session-memory.ts'
 import {
   notesOf,
@@ -22,10 +22,7 @@ export interface Session {
   opened: Opened
   /** Whether the text needs more lines. */
   isIncomplete(code: string): Promise<boolean>
-  /** Cuts a script into its top-level statements. */
-  split(code: string): Promise<Statement[]>
-  /** Evaluates a statement; `line` is that of its first line in a script (default: 1). */
-  evaluate(code: string, line?: number): Promise<StatementOutcome>
+  evaluate(code: string): Promise<StatementOutcome>
   complete(line: string): Promise<{ word: string; candidates: string[] }>
   /** Lists variables, functions and classes. */
   list(): Promise<string>
@@ -37,10 +34,6 @@ export interface Session {
   interrupt(): void
   /** Kills the worker: the second Ctrl-C. The running statement is lost, the session is not. */
   kill(): void
-  /** Lets the worker end by itself, once nothing is pending there. */
-  finish(): Promise<void>
-  /** Resolves when a script's worker has ended by itself, with its exit status; undefined if a signal ended it. */
-  ended: Promise<number | undefined>
   /** Starts a new worker, with the imports, declarations and plain variables of the old one or without; gives what to say. */
   restart(options: { keepsVariables: boolean }): Promise<string[]>
   close(): Promise<void>
@@ -56,8 +49,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
   return {
     opened: await open(worker, options),
     isIncomplete: async (code) => (await worker.ask({ type: 'check', code })).incomplete,
-    split: async (code) => (await worker.ask({ type: 'split', code })).statements,
-    evaluate: (code, line = 1) => evaluate(worker, memory, { code, line }),
+    evaluate: (code) => evaluate(worker, memory, code),
     complete: (line) => worker.ask({ type: 'complete', line }),
     list: async () => (await worker.ask({ type: 'list' })).text,
     describe: async (name, source) =>
@@ -66,8 +58,6 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     codeOfDatabase: (table) => databaseCode(options.backend.name, table),
     interrupt: worker.interrupt,
     kill: worker.kill,
-    finish: worker.finish,
-    ended: worker.ended,
     restart: ({ keepsVariables }) => restart(worker, memory, keepsVariables),
     close: worker.close,
   }
@@ -75,7 +65,7 @@ export async function openSession(options: SessionOptions): Promise<Session> {
 
 async function open(worker: SupervisedWorker, { sandbox, preload }: SessionOptions): Promise<Opened> {
   const opened = await worker.start()
-  if (!sandbox || opened.sandboxed || opened.failed) return opened
+  if (!sandbox || opened.sandboxed) return opened
   await worker.close()
   throw new CliError(
     `--sandbox needs an executor with isSandboxed, and ${preload ?? 'a terminal without a preload file'} has none`,
@@ -96,9 +86,9 @@ function databaseCode(runtime: RuntimeName, table: string): string {
 async function evaluate(
   worker: SupervisedWorker,
   memory: SessionMemory,
-  { code, line }: Statement,
+  code: string,
 ): Promise<StatementOutcome> {
-  const done = await worker.evaluate(code, line)
+  const done = await worker.evaluate(code)
   if ('cause' in done) {
     return { status: 'failed', text: `The statement ended the process (${done.cause})`, isRestored: true }
   }

@@ -1,15 +1,16 @@
 import { resolve } from 'node:path'
-import { buffer } from 'node:stream/consumers'
 import { chooseTerminalRuntime, type RuntimeName } from '../classes/choose-runtime.ts'
+import type { CliContext } from '../io/cli-context.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
+import { replaceProcess } from '../io/replace-process.ts'
 import { requireEnterableFolder } from '../io/require-path.ts'
 import type { BackendOptions, TerminalBackend } from './backend.ts'
-import { decodeScript, describeInvalidText } from './charset.ts'
+import { describeInvalidText } from './charset.ts'
 import { nodeBackend } from './node/backend.ts'
 import { phpBackend } from './php/backend.ts'
 import { findPreload, getPreload } from './preload.ts'
 import { runPromptMode } from './prompt-mode.ts'
-import { runScriptMode } from './script-mode.ts'
+import { runScript } from './script.ts'
 import { readTerminalEnvironment } from './terminal-environment.ts'
 import type { SessionSetup } from './worker/supervisor.ts'
 
@@ -28,7 +29,6 @@ export interface TerminalOptions {
   /** Default: the current folder. */
   rootdir?: string
   execute?: string
-  keepGoing?: boolean
   /** Prints the value of a script's last statement; --execute always does. */
   print?: boolean
   fork: boolean
@@ -43,26 +43,24 @@ export interface TerminalOptions {
 export async function startTerminal(
   service: string | undefined,
   options: TerminalOptions,
-  ownEnv: NodeJS.ProcessEnv,
+  { env: ownEnv, stdin, stdout, replace = replaceProcess }: CliContext,
 ): Promise<number> {
   const environment = await readTerminalEnvironment(service, options.env ?? [])
   const setup = await prepareSession(options, { ownEnv, environment })
-  if (options.execute !== undefined) {
-    const refusal = describeInvalidText(options.execute)
+  const { execute: script, print = false, history: keepsHistory } = options
+  if (script !== undefined) {
+    const refusal = describeInvalidText(script)
     if (refusal !== undefined) throw new CliError(refusal, EXIT.usage)
-    return runAsScript(options.execute, { ...setup, stdin: 'inherit' }, { ...options, print: true })
+    return runScript(script, setup, { prints: true, replace })
   }
-  if (!process.stdin.isTTY || !process.stdout.isTTY) {
-    const script = decodeScript(await buffer(process.stdin))
-    return runAsScript(script, { ...setup, stdin: 'ignore' }, options)
-  }
-  return runPromptMode({ ...setup, stdin: 'inherit' }, { ownEnv, environment, keepsHistory: options.history })
+  if (!stdin.isTTY || !stdout.isTTY) return runScript(undefined, setup, { prints: print, replace })
+  return runPromptMode(setup, { ownEnv, environment, keepsHistory })
 }
 
 async function prepareSession(
   { rootdir: folder, preload: requested, runtime, fork, sandbox = false, write = false }: TerminalOptions,
   { ownEnv, environment }: { ownEnv: NodeJS.ProcessEnv; environment: Record<string, string> },
-): Promise<Omit<SessionSetup, 'stdin'>> {
+): Promise<SessionSetup> {
   const rootdir = getFolder(folder ?? process.cwd())
   const env = { ...ownEnv, ...environment, ...permissions({ sandbox, write }) }
   const preload = typeof requested === 'string' ? getPreload(rootdir, requested) : undefined
@@ -83,9 +81,3 @@ function getFolder(path: string): string {
   requireEnterableFolder(absolute, 'The root directory')
   return absolute
 }
-
-const runAsScript = (
-  script: string,
-  setup: SessionSetup,
-  { keepGoing = false, print = false }: TerminalOptions,
-): Promise<number> => runScriptMode(script, setup, { keepGoing, printsValue: print })

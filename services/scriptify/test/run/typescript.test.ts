@@ -73,7 +73,7 @@ describe.concurrent('TypeScript with more than types', () => {
     )
     expect(typed).toEqual({ code: 0, stdout: "[ 3, 'S', 0 ]\n", stderr: '' })
     expect((await type(folder, 'import { Job } from "./src/job.ts"; new Job().fail()')).stderr).toMatch(
-      /^TypeError: wrong\n {4}at Job\.fail \(.*src\/job\.ts:11:18\)\n/,
+      /^TypeError: wrong \(src\/job\.ts:11\)\n {4}at Job\.fail \(src\/job\.ts:11:18\)\n/,
     )
   })
 
@@ -123,20 +123,20 @@ describe.concurrent('TypeScript with more than types', () => {
       stderr: `The module ${folder}/src/first.ts failed: ${says}\n`,
     })
     const typed = await type(folder, 'import { A } from "./src/first.ts"; new A().f()')
-    expect(typed).toEqual({ code: 1, stdout: '', stderr: `[Error: ${says}]\n` })
+    expect(typed).toEqual({ code: 1, stdout: '', stderr: `Error: ${says}\n` })
   })
 
   it('typed at a terminal is told the same', async () => {
     const folder = aProject({ ...MODULE, ...ALIASES, 'src/b.ts': 'export const b = 1' })
     const stderrOf = async (code: string) => (await type(folder, code)).stderr
     expect(await stderrOf('class A { accessor x = 1 }')).toBe(
-      `SyntaxError: Node does not run an accessor field (line 1): import the class from a file, and ${HINT}\n`,
+      `Error: [script].ts:1 has an accessor field, which Node does not run: ${HINT}\n`,
     )
     expect(await stderrOf('import { b } from "./src/b"')).toBe(
-      `[Error: "./src/b": write "./src/b.ts", or ${HINT}]\n`,
+      `Error: "./src/b": write "./src/b.ts", or ${HINT}\n`,
     )
     expect(await stderrOf('import { b } from "@/b"')).toBe(
-      `[Error: "@/b": name the file by its path, or ${HINT}]\n`,
+      `Error: "@/b": name the file by its path, or ${HINT}\n`,
     )
   })
 

@@ -44,13 +44,13 @@ export async function importModule(
   }
 }
 
-/** The modules that were loaded as they are: V8 does not say which of them it cannot parse. */
-const untranslated = new Set<string>()
+/** The sources of the modules that were loaded as they are: V8 does not say which of them it cannot parse. */
+const untranslated = new Map<string, string>()
 
 async function explain(): Promise<Error | undefined> {
   const { findUnsupported } = await import('./unsupported-syntax.ts')
-  for (const url of untranslated) {
-    const found = findUnsupported(readFileSync(fileURLToPath(url), 'utf8'))
+  for (const [url, source] of untranslated) {
+    const found = findUnsupported(source)
     if (found === undefined) continue
     const place = `${relative(process.cwd(), fileURLToPath(url))}:${found.line}`
     return adviceAs(`${place} has ${found.what}, which Node does not run: ${INSTALL_TSX}`)
@@ -77,8 +77,8 @@ const loadTranslated: LoadHookSync = (url, context, load) => {
   const loaded = loadOrRead(url, context, load)
   const [, format] = /^(commonjs|module)-typescript$/.exec(loaded.format ?? '') ?? []
   if (format === undefined) return loaded
-  untranslated.add(url)
   const source = String(loaded.source ?? '')
+  untranslated.set(url, source)
   if (!TRANSLATED.test(source)) return loaded
   process.setSourceMapsEnabled(true)
   const options = { mode: 'transform', sourceMap: true, sourceUrl: url } as const
@@ -112,7 +112,7 @@ const resolveOrAdvise: ResolveHookSync = (specifier, context, next) => {
 
 /** Advice on an import that Node does not resolve: a path without extension or to a compiled file, or an alias of tsconfig.json. */
 function adviceOnImport(specifier: string, importer: string): string | undefined {
-  const isTyped = importer === import.meta.filename || importer.endsWith('[terminal]')
+  const isTyped = importer === import.meta.filename || /\[(?:terminal|script)\](?:\.ts)?$/.test(importer)
   if (!isTyped && !/\.[cm]?ts$/.test(importer)) return undefined
   const place = isTyped ? '' : `${relative(process.cwd(), importer)}:${lineOf(importer, specifier)} imports `
   const path = specifier.startsWith('file:') ? fileURLToPath(specifier) : specifier

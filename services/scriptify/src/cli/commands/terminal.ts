@@ -5,19 +5,19 @@ import type { TerminalOptions } from '../../terminal/start-terminal.ts'
 import { collect } from '../option-values.ts'
 
 const EXAMPLES = `
-Exit codes: 0 ok, 1 a statement failed, 2 wrong usage, 3 not found, 4 not permitted, 5 php missing or too old
+Exit codes: 0 ok, 1 the script failed, 2 wrong usage, 3 not found, 4 not permitted, 5 php missing or too old
 
 Examples:
   scriptify terminal                                     a terminal in the project's language
   scriptify terminal --preload templates/scriptify/scriptify.php
   scriptify terminal importer --env APP_ENV=test         with the environment of the service "importer"
   scriptify terminal --execute 'strlen("é")' --runtime php
-  echo 'console.log(1 + 1)' | scriptify terminal --runtime node   a script: no prompt, exit code 1 at the first failure`
+  echo 'console.log(1 + 1)' | scriptify terminal --runtime node   a script, as node runs it`
 
 /** `scriptify terminal`: an interactive session in php or TypeScript, or a script from a pipe. */
 export function createTerminalCommand(context: CliContext): Command {
   return new Command('terminal')
-    .description('open an interactive terminal, or run statements from a pipe')
+    .description('open an interactive terminal, or run a script from a pipe')
     .argument('[service]', 'load the environment of this installed service')
     .addOption(new Option('--runtime <name>', 'language (default: the project’s)').choices(RUNTIME_NAMES))
     .option(
@@ -28,7 +28,6 @@ export function createTerminalCommand(context: CliContext): Command {
     .option('-e, --env <NAME=VALUE>', 'set an environment variable; repeatable', collect)
     .option('-r, --rootdir <dir>', 'the project’s folder (default: this folder)')
     .option('-x, --execute <code>', 'evaluate this code, print its value, and exit')
-    .option('--keep-going', 'in a script, continue after a failed statement')
     .option('--print', 'in a script, print the value of the last statement')
     .option('--no-fork', 'keep no sleeping copy of the php process (for gRPC, Xdebug, threads)')
     .option('--no-history', 'neither read nor write the history file')
@@ -39,6 +38,6 @@ export function createTerminalCommand(context: CliContext): Command {
     .addHelpText('after', EXAMPLES)
     .action(async (service: string | undefined, options: TerminalOptions) => {
       const { startTerminal } = await import('../../terminal/start-terminal.ts')
-      context.exitCode = await startTerminal(service, options, context.env)
+      context.exitCode = await startTerminal(service, options, context)
     })
 }

@@ -22,7 +22,10 @@ export const printError = (text: string): void => console.error(printableLines(t
  * Names the error and its causes in one line, or with `trace` each by its class, its place and the frames of the project.
  * Neither shows another property of an error, which may be a secret.
  */
-export function describeError(error: unknown, { task, trace }: CallerOptions): string {
+export function describeError(
+  error: unknown,
+  { task, trace }: Pick<CallerOptions, 'task' | 'trace'>,
+): string {
   if (error instanceof CliError) return error.message
   const errors = [...collectErrors(error)]
   const traced = describeAll(errors, withFrames).join('\n  caused by ')

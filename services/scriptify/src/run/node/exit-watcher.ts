@@ -1,6 +1,5 @@
 import { EXIT } from '../../io/cli-error.ts'
-import type { CallerOptions } from '../method-call.ts'
-import { describeError, printError } from './describe-error.ts'
+import { printError } from './describe-error.ts'
 
 export interface ExitWatcher {
   /** Makes each later process.exit() of the project a failure of `step`. */
@@ -9,8 +8,14 @@ export interface ExitWatcher {
   permitExit(awaited?: string): void
 }
 
+interface ExitWatcherOptions {
+  describe(error: unknown): string
+  /** What a forbidden exit came before, such as `the method was called`. */
+  goal: string
+}
+
 /** Ends the process with a message on stderr and an exit code, whatever ends it. */
-export function watchExit(options: CallerOptions): ExitWatcher {
+export function watchExit({ describe, goal }: ExitWatcherOptions): ExitWatcher {
   let step: string | undefined
   let awaited: string | undefined
   const fail = (message: string): never => {
@@ -20,7 +25,7 @@ export function watchExit(options: CallerOptions): ExitWatcher {
   }
   process.on('exit', () => {
     if (step === undefined) return
-    printError(`${step} ended the process before the method was called`)
+    printError(`${step} ended the process before ${goal}`)
     process.exitCode = EXIT.failed
   })
   // Emitted only when nothing is left that could settle a promise.
@@ -28,7 +33,10 @@ export function watchExit(options: CallerOptions): ExitWatcher {
     if (awaited !== undefined)
       fail(`${awaited} never finished: nothing is left that could settle its promise`)
   })
-  process.on('uncaughtException', (error) => fail(describeError(error, options)))
+  process.on('uncaughtException', (error) => {
+    // The project may handle it.
+    if (process.listenerCount('uncaughtException') === 1) fail(describe(error))
+  })
   return {
     forbidExit: (name) => {
       step = name

@@ -12,14 +12,15 @@ import { asClass, displayName, findTarget, namesClass, requireCallable, type Tar
 
 /** Calls, checks or documents the method, and ends the process on failure. */
 export async function runTask(options: CallerOptions): Promise<void> {
-  const exits = watchExit(options)
+  const describe = (error: unknown) => describeError(error, options)
+  const exits = watchExit({ describe, goal: 'the method was called' })
   if (options.trace) Error.stackTraceLimit = MAX_FRAMES
   try {
     await loadAndRun(options, exits)
     exits.permitExit()
   } catch (error) {
     exits.permitExit()
-    printError(describeError(error, options))
+    printError(describe(error))
     // Exits although connections may still be open: a supervisor waits to start it again.
     process.exit(error instanceof CliError ? error.exitCode : EXIT.failed)
   }

@@ -13,8 +13,12 @@ final class ExitWatcher
     /** The step in which an exit() of the project is a failure; null permits it. */
     private static ?string $step = null;
 
-    public static function watch(): void
+    /** What a forbidden exit came before. */
+    private static string $goal;
+
+    public static function watch(string $goal): void
     {
+        self::$goal = $goal;
         register_shutdown_function(self::atShutdown(...));
     }
 
@@ -49,7 +53,7 @@ final class ExitWatcher
             return;
         }
         if (!$isFatal) {
-            fwrite(STDERR, ErrorText::printable(self::$step) . " ended the process before the method was called\n");
+            fwrite(STDERR, ErrorText::printable(self::$step) . ' ended the process before ' . self::$goal . "\n");
         }
         // After a fatal error php has printed the message, and only its exit code 255 is replaced. Registered last,
         // because an exit() here would skip the project's own shutdown functions.

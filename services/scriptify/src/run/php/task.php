@@ -13,7 +13,7 @@ final class Task
     public static function prepare(CallerOptions $options): void
     {
         self::$options = $options;
-        ExitWatcher::watch();
+        ExitWatcher::watch('the method was called');
         self::enterFolder($options->rootdir);
     }
 

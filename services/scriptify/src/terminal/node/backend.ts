@@ -4,13 +4,15 @@ import { COMPILE_CACHE, QUIET, readMemoryLimit } from '../../classes/start-optio
 import type { BackendOptions, TerminalBackend } from '../backend.ts'
 
 const WORKER = join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
+const RUN_SCRIPT = join(import.meta.dirname, `run-script${extname(import.meta.filename)}`)
 /** Heap of the worker: without a limit, a growing array takes all of the machine's memory before it fails. */
 const DEFAULT_HEAP_MEGABYTES = 512
 
 /** Evaluates in the same Node that runs the terminal. */
 export function nodeBackend({ rootdir, env }: Pick<BackendOptions, 'rootdir' | 'env'>): TerminalBackend {
   const limit = readMemoryLimit(env)
-  const megabytes = limit === undefined ? DEFAULT_HEAP_MEGABYTES : limit.megabytes
+  const heapOf = (megabytes: number | undefined) =>
+    megabytes === undefined ? [] : [`--max-old-space-size=${megabytes}`]
   return {
     name: 'node',
     language: 'Node',
@@ -24,10 +26,17 @@ export function nodeBackend({ rootdir, env }: Pick<BackendOptions, 'rootdir' | '
         '--experimental-import-meta-resolve',
         // Node would abort when Ctrl-C terminates a callback, such as a timer's, for what the callback left undone.
         '--no-force-async-hooks-checks',
-        ...(megabytes === undefined ? [] : [`--max-old-space-size=${megabytes}`]),
+        ...heapOf(limit === undefined ? DEFAULT_HEAP_MEGABYTES : limit.megabytes),
         WORKER,
       ],
       hasInterruptPipe: true,
     },
+    scriptCommand: () => [
+      process.execPath,
+      ...QUIET,
+      ...COMPILE_CACHE,
+      ...heapOf(limit?.megabytes),
+      RUN_SCRIPT,
+    ],
   }
 }

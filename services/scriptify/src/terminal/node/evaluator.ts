@@ -20,10 +20,10 @@ export class ExitCalled extends Error {
 
 export interface Evaluator extends Pick<Inspector, 'lexicalNames' | 'read'> {
   /**
-   * Evaluates code whose first line has this number; Ctrl-C and process.exit() end the evaluation, not the process.
+   * Evaluates code; Ctrl-C and process.exit() end the evaluation, not the process.
    * Ctrl-C does not end what runs then, such as the answer, until `allowInterrupts` or the next evaluation.
    */
-  evaluate(code: string, line: number): Promise<Evaluation>
+  evaluate(code: string): Promise<Evaluation>
   allowInterrupts(): void
   refuseInterrupts(): void
   /** Replaces process.exit(): reports the call and stops the code that made it. */
@@ -31,7 +31,7 @@ export interface Evaluator extends Pick<Inspector, 'lexicalNames' | 'read'> {
 }
 
 /** Marks a promise that the prompt awaits without an `await`, such as the one that qq() returns. */
-const AWAITED = Symbol.for('scriptify.awaited')
+export const AWAITED = Symbol.for('scriptify.awaited')
 /** The file name of what is typed, in stack traces. */
 export const SOURCE_NAME = 'node-shell-code'
 
@@ -60,11 +60,11 @@ export function createEvaluator(): Evaluator {
   return {
     lexicalNames: inspector.lexicalNames,
     read: inspector.read,
-    async evaluate(code, line) {
+    async evaluate(code) {
       const { promise: abandoned, resolve } = Promise.withResolvers<Evaluation>()
       abandon = resolve
       interrupts.allow()
-      const expression = `${'\n'.repeat(line - 1)}${code}\n//# sourceURL=${SOURCE_NAME}`
+      const expression = `${code}\n//# sourceURL=${SOURCE_NAME}`
       try {
         return await Promise.race([abandoned, run(expression)])
       } finally {

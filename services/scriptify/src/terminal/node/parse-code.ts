@@ -3,12 +3,6 @@ import { PARSER_PLUGINS } from '../../classes/node/declaration.ts'
 
 export type Program = ParseResult['program']
 
-export interface ScriptStatement {
-  code: string
-  /** The number of its first line in the script. */
-  line: number
-}
-
 const ALWAYS_OPEN = new Set(['UnterminatedTemplate', 'UnterminatedComment', 'NoCatchOrFinally'])
 
 export function parseProgram(code: string): ParseResult {
@@ -37,34 +31,6 @@ export function isIncomplete(code: string): boolean {
 /** `function f()` parses as an overload; at a prompt its body is still to come. */
 function endsWithHeader({ body }: Program, code: string): boolean {
   return body.at(-1)?.type === 'TSDeclareFunction' && !code.trimEnd().endsWith(';')
-}
-
-/** Cuts a script into its top-level statements. One that does not parse is cut up to the statement that is wrong. */
-export function splitScript(code: string): ScriptStatement[] {
-  try {
-    const { program } = parseProgram(code)
-    return [...program.directives, ...program.body].map((node) => ({
-      code: code.slice(node.start ?? 0, node.end ?? 0),
-      line: node.loc?.start.line ?? 1,
-    }))
-  } catch {
-    return splitByLines(code)
-  }
-}
-
-function splitByLines(code: string): ScriptStatement[] {
-  const statements: ScriptStatement[] = []
-  let current = ''
-  let first = 1
-  for (const [index, line] of code.split('\n').entries()) {
-    if (current === '') first = index + 1
-    current += `${line}\n`
-    if (current.trim() === '') current = ''
-    if (current === '' || isIncomplete(current)) continue
-    statements.push({ code: current, line: first })
-    current = ''
-  }
-  return current === '' ? statements : [...statements, { code: current, line: first }]
 }
 
 interface ParseError extends Error {

@@ -55,7 +55,7 @@ export function prepareCode(typed: string): PreparedCode {
 }
 
 /** Wraps `{ a: 1 }` in parentheses: at a prompt it is meant as an object, although the grammar says block. */
-function asExpressionIfObject(code: string): string {
+export function asExpressionIfObject(code: string): string {
   if (!/^\s*\{[\s\S]*\}\s*$/.test(code)) return code
   try {
     return parseProgram(`(${code})`).errors.length === 0 ? `(${code})` : code
@@ -78,7 +78,7 @@ function parseOrThrow(code: string): ParseResult {
 const isDeclaration = (node: TopLevel): boolean =>
   DECLARATIONS.has(node.type) || (node.type === 'ExportNamedDeclaration' && node.declaration != null)
 
-function howToShow({ body, directives }: Program, code: string): Shows {
+export function howToShow({ body, directives }: Program, code: string): Shows {
   if (/;\s*;\s*$/.test(code)) return 'nothing'
   const last = body.at(-1)
   if (last === undefined) return directives.length > 0 ? 'value' : 'nothing'

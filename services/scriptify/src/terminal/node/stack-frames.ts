@@ -1,6 +1,9 @@
 import { findSourceMap } from 'node:module'
 import { SOURCE_NAME } from './evaluator.ts'
 
+/** The file name of a script, in its working folder. */
+export const SCRIPT_NAME = '[script].ts'
+
 /** The files of the worker that evaluates, and of what loads a module for it. */
 const OWN_FOLDERS = ['.', '../../classes/node'].map((folder) => new URL(`${folder}/`, import.meta.url).href)
 
@@ -30,7 +33,8 @@ function describeFrame(frame: NodeJS.CallSite): string {
 /** An error of the preload file itself, while it is loaded, has no other frames. */
 function withoutPreload(frames: NodeJS.CallSite[]): NodeJS.CallSite[] {
   const others = frames.filter((frame) => !PRELOAD.test(frame.getFileName() ?? ''))
-  return others.some((frame) => frame.getScriptNameOrSourceURL() === SOURCE_NAME) ? others : frames
+  const isTyped = (name: string) => name === SOURCE_NAME || name.endsWith(encodeURI(`/${SCRIPT_NAME}`))
+  return others.some((frame) => isTyped(frame.getScriptNameOrSourceURL() ?? '')) ? others : frames
 }
 
 /** The worker's frames come last, except in an error of the worker itself. */

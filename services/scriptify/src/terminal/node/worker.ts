@@ -6,15 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { types } from 'node:util'
 import { importModule, useProjectSyntax } from '../../classes/node/project-syntax.ts'
-import { exitOnFailedOutput } from '../../io/standard-streams.ts'
 import type { EndRequest, WorkerMessage, WorkerRequest } from '../worker/protocol.ts'
 import { completionsOf } from './completion.ts'
 import { describe, listVariables } from './describe.ts'
 import { createEvaluator, type Evaluation, ExitCalled } from './evaluator.ts'
-import { isIncomplete, splitScript } from './parse-code.ts'
+import { isIncomplete } from './parse-code.ts'
 import { type PreparedCode, prepareCode } from './prepare-code.ts'
 import { describeError, render } from './render.ts'
-import { createScriptProcess, type ScriptProcess } from './script-process.ts'
 import { defineGlobal, prepareGlobals } from './session-globals.ts'
 import { readSnapshot, takeSnapshot } from './snapshot.ts'
 import { hideOwnFrames } from './stack-frames.ts'
@@ -32,7 +30,6 @@ const evaluator = createEvaluator()
 const { userNames, userVariables } = prepareGlobals(evaluator)
 let sentSnapshot = ''
 let colors = false
-let script: ScriptProcess | undefined
 
 // Code at the prompt sees no file of the worker, as in `node`.
 process.argv.splice(1)
@@ -42,7 +39,6 @@ createInterface({ input: socket }).on('line', (line) => void answer(JSON.parse(l
 socket.on('close', () => realExit(0))
 
 async function answer(request: Numbered): Promise<void> {
-  if (request.type === 'finish') return finish()
   // Nothing but the session's code may be terminated: without an answer the terminal would wait for ever.
   evaluator.refuseInterrupts()
   const message = await toAnswer(request)
@@ -52,18 +48,16 @@ async function answer(request: Numbered): Promise<void> {
 }
 
 /** Undefined for `bye`. */
-function toAnswer(request: Exclude<Numbered, { type: 'finish' }>): Message | Promise<Message> | undefined {
+function toAnswer(request: Numbered): Message | Promise<Message> | undefined {
   if (request.type === 'start') return start(request)
   return request.type === 'eval' ? evaluate(request) : inspect(request)
 }
 
 /** Answers what runs none of the session's code; undefined for `bye`. */
-function inspect(request: Exclude<Numbered, { type: 'start' | 'eval' | 'finish' }>): Message | undefined {
+function inspect(request: Exclude<Numbered, { type: 'start' | 'eval' }>): Message | undefined {
   switch (request.type) {
     case 'check':
       return { type: 'checked', incomplete: isIncomplete(request.code) }
-    case 'split':
-      return { type: 'split', statements: splitScript(request.code) }
     case 'complete':
       return { type: 'completions', ...completionsOf(request.line, evaluator) }
     case 'list':
@@ -78,7 +72,7 @@ function inspect(request: Exclude<Numbered, { type: 'start' | 'eval' | 'finish' 
 }
 
 async function start(request: Extract<Numbered, { type: 'start' }>): Promise<Message> {
-  const { autoloader, preload, declarations, snapshot, isScript } = request
+  const { autoloader, preload, declarations, snapshot } = request
   colors = request.colors
   await useProjectSyntax(process.cwd())
   const notes = [
@@ -88,10 +82,8 @@ async function start(request: Extract<Numbered, { type: 'start' }>): Promise<Mes
     })),
     ...(await redeclare(declarations)),
   ]
-  const failed = notes.length > 0
   for (const [name, value] of snapshot === undefined ? [] : readSnapshot(snapshot)) defineGlobal(name, value)
   const { pid, versions } = process
-  if (isScript) becomeScript()
   return {
     type: 'ready',
     pid,
@@ -99,7 +91,6 @@ async function start(request: Extract<Numbered, { type: 'start' }>): Promise<Mes
     forks: false,
     notes,
     names: userNames(),
-    failed,
     sandboxed: isSandboxed(),
   }
 }
@@ -107,28 +98,6 @@ async function start(request: Extract<Numbered, { type: 'start' }>): Promise<Mes
 function isSandboxed(): boolean {
   const executor: unknown = Reflect.get(globalThis, 'executor')
   return typeof executor === 'object' && executor !== null && Reflect.get(executor, 'isSandboxed') === true
-}
-
-function becomeScript(): void {
-  exitOnFailedOutput()
-  process.removeAllListeners('unhandledRejection')
-  script = createScriptProcess({
-    socket,
-    end: realExit,
-    stopStatement: evaluator.exit,
-    announceExit: (code) => send(0, { type: 'exiting', code }),
-    onRejection: (error) => logFailure('Unhandled rejection', error),
-  })
-  process.exit = script.exit
-}
-
-/** An open connection of the preload would keep the process alive. */
-function finish(): void {
-  const executor: unknown = Reflect.get(globalThis, 'executor')
-  if (typeof executor === 'object' && executor !== null && 'close' in executor) {
-    if (typeof executor.close === 'function') executor.close()
-  }
-  script?.finish()
 }
 
 /** Imports a file, if there is one; gives the note about its failure. */
@@ -151,21 +120,20 @@ async function redeclare(declarations: string[]): Promise<string[]> {
   const notes: string[] = []
   for (const declaration of declarations) {
     send(0, { type: 'opening', step: 'declaration' })
-    const evaluation = await evaluator.evaluate(prepareCode(declaration).code, 1)
+    const evaluation = await evaluator.evaluate(prepareCode(declaration).code)
     if (evaluation.status === 'thrown') notes.push(describeError(evaluation.error))
   }
   return notes
 }
 
-async function evaluate({ code, line }: Extract<Numbered, { type: 'eval' }>): Promise<Done> {
+async function evaluate({ code }: Extract<Numbered, { type: 'eval' }>): Promise<Done> {
   let prepared: PreparedCode
   try {
     prepared = prepareCode(code)
   } catch (error) {
     return { type: 'done', ok: false, error: describeSyntaxError(error, code) }
   }
-  const running = evaluator.evaluate(prepared.code, line)
-  const evaluation = await (script === undefined ? running : script.settle(running))
+  const evaluation = await evaluator.evaluate(prepared.code)
   const memory = remember(prepared)
   if (evaluation.status === 'interrupted' || evaluation.status === 'exited') await abandonQueries()
   return { type: 'done', ...toResult(evaluation, prepared), ...memory }
@@ -191,15 +159,9 @@ function toResult(evaluation: Evaluation, { shows }: PreparedCode): Omit<Done, '
 
 function show(value: unknown, shows: PreparedCode['shows']): string | undefined {
   if (shows === 'nothing' || (shows === 'non-null' && value == null)) return undefined
-  if (script !== undefined && isPending(value)) return undefined
   defineGlobal('_', value)
   return render(value, { colors })
 }
-
-/** Whether a script only started something: what it waits for at its end has no value yet. */
-const isPending = (value: unknown): boolean =>
-  types.isPromise(value) ||
-  (typeof value === 'object' && value !== null && !types.isProxy(value) && 'hasRef' in value)
 
 /** The memory that a new worker needs, with the snapshot only if it has changed. */
 function remember({ declarations }: PreparedCode) {
@@ -235,7 +197,7 @@ function keepAlive(): void {
 function logFailure(kind: string, error: unknown): void {
   const isExit = types.isNativeError(error) && error instanceof ExitCalled
   const text = isExit ? error.message : `${kind}: ${describeError(error)}`
-  send(0, { type: 'log', text, isFailure: true })
+  send(0, { type: 'log', text })
 }
 
 function send(id: number, message: Message): void {

@@ -5,16 +5,15 @@ import { iniOptions, readMemoryLimit } from '../../classes/start-options.ts'
 import type { BackendOptions, TerminalBackend } from '../backend.ts'
 
 const WORKER = fileURLToPath(new URL('terminal-worker.php', import.meta.url))
+const RUN_SCRIPT = fileURLToPath(new URL('run-script.php', import.meta.url))
 /** Endless recursion takes gigabytes in seconds without a limit; with this one it fails in a tenth of a second. */
 const DEFAULT_MEMORY_LIMIT = '256M'
 
 /** Evaluates in an installed php; throws a CliError (5) if there is none. */
 export async function phpBackend({ rootdir, env, fork }: BackendOptions): Promise<TerminalBackend> {
   const file = await findPhp(env)
-  const settings = [
-    `memory_limit=${readMemoryLimit(env)?.text ?? DEFAULT_MEMORY_LIMIT}`,
-    'error_reporting=32767',
-  ]
+  const limit = readMemoryLimit(env)?.text
+  const settings = [`memory_limit=${limit ?? DEFAULT_MEMORY_LIMIT}`, 'error_reporting=32767']
   return {
     name: 'php',
     language: 'PHP',
@@ -23,9 +22,13 @@ export async function phpBackend({ rootdir, env, fork }: BackendOptions): Promis
     worker: {
       file,
       args: [...iniOptions(settings), WORKER, ...(fork ? [] : ['--no-fork'])],
-      fatalStatus: 255,
       hasInterruptPipe: false,
     },
+    scriptCommand: async () => [
+      await askPhp(env),
+      ...iniOptions(limit ? [`memory_limit=${limit}`] : []),
+      RUN_SCRIPT,
+    ],
     async describeCrash() {
       await askPhp(env)
     },

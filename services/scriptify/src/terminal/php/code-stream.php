@@ -21,7 +21,7 @@ final class CodeStream
 
     public static function hold(string $code): void
     {
-        self::$code = "<?php {$code}";
+        self::$code = Tokens::inWorkingFolder("<?php {$code}");
     }
 
     public function stream_open(string $path): bool

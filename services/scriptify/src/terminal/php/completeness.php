@@ -53,7 +53,7 @@ final class Completeness
     private static function isBareTry(string $code): bool
     {
         $statements = Statements::split($code);
-        $tokens = Tokens::significant(end($statements)['code'] ?? '');
+        $tokens = Tokens::significant((string) end($statements));
         if ($tokens === [] || $tokens[0]->id !== T_TRY) {
             return false;
         }

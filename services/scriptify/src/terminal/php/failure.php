@@ -29,14 +29,20 @@ final class Failure
             : "{$file}:{$line}";
     }
 
-    public static function levelName(int $level): string
+    /** Prints a warning in place of php; false leaves it to php, which ends the process by it. */
+    public static function warn(int $level, string $message, string $file, int $line): bool
     {
-        return match ($level) {
+        if ((error_reporting() & $level) === 0) {
+            return true;
+        }
+        $name = match ($level) {
             E_WARNING, E_USER_WARNING => 'Warning',
             E_NOTICE, E_USER_NOTICE => 'Notice',
             E_DEPRECATED, E_USER_DEPRECATED => 'Deprecated',
             default => 'Error',
         };
+        fwrite(STDERR, "{$name}: " . Renderer::escape($message) . ' in ' . self::place($file, $line) . "\n");
+        return $level !== E_USER_ERROR;
     }
 
     private static function one(\Throwable $error): string
@@ -58,7 +64,7 @@ final class Failure
         $lines = [];
         foreach ($error->getTrace() as $frame) {
             $file = (string) ($frame['file'] ?? '');
-            if (str_ends_with($file, 'terminal-worker.php')) {
+            if (preg_match('~/(?:terminal-worker|run-script)\.php\z~', $file) === 1) {
                 break; // the frames of the terminal itself follow
             }
             if (preg_match(self::PRELOAD, $file) === 1) {

@@ -9,7 +9,7 @@ final class FatalCheck
 {
     public static function of(string $code): ?string
     {
-        foreach (Statements::split($code) as ['code' => $statement]) {
+        foreach (Statements::split($code) as $statement) {
             $tokens = Tokens::significant($statement);
             $error = self::ofStatement($tokens);
             if ($error !== null) {

@@ -26,18 +26,13 @@ final class LastExpression
         if (preg_match('/;\s*;\s*\z/', $code) === 1) {
             return ['code' => $code, 'shows' => 'nothing'];
         }
-        $cuts = self::topLevelCuts($code);
-        if (!self::hasInteriorSemicolon($code, $cuts) && self::returns('', $code)) {
-            return self::returning('', $code);
+        $statements = Statements::split($code);
+        $tail = (string) array_pop($statements);
+        $head = implode('', $statements);
+        if (self::returns($head, $tail)) {
+            return self::returning($head, $tail);
         }
-        foreach (array_reverse($cuts) as $cut) {
-            [$head, $tail] = [substr($code, 0, $cut), substr($code, $cut)];
-            if (self::returns($head, $tail)) {
-                return self::returning($head, $tail);
-            }
-        }
-        $ended = Tokens::parseError($code) === null ? $code : "{$code}\n;";
-        return ['code' => $ended, 'shows' => 'nothing'];
+        return ['code' => Tokens::ended($code), 'shows' => 'nothing'];
     }
 
     private static function returns(string $head, string $tail): bool
@@ -67,31 +62,6 @@ final class LastExpression
         foreach ($tokens as $token) {
             $depth += Tokens::depthChange($token);
             if ($depth === 0 && $token->is(self::ASSIGNMENTS)) {
-                return true;
-            }
-        }
-        return false;
-    }
-
-    /** @return list<int> offsets just after each top-level `;` and `}` */
-    private static function topLevelCuts(string $code): array
-    {
-        $depth = 0;
-        $cuts = [];
-        foreach (Tokens::tokens($code) as $token) {
-            $depth += Tokens::depthChange($token);
-            if ($depth === 0 && in_array($token->text, [';', '}'], true)) {
-                $cuts[] = $token->pos - strlen('<?php ') + 1;
-            }
-        }
-        return $cuts;
-    }
-
-    /** @param list<int> $cuts */
-    private static function hasInteriorSemicolon(string $code, array $cuts): bool
-    {
-        foreach ($cuts as $cut) {
-            if ($code[$cut - 1] === ';' && Tokens::significant(substr($code, $cut)) !== []) {
                 return true;
             }
         }

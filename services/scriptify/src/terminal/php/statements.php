@@ -14,21 +14,17 @@ final class Statements
     ];
 
     /**
-     * Cuts text into its top-level statements, each with the line it begins on.
+     * Cuts text into its top-level statements.
      *
-     * @return list<array{code: string, line: int}>
+     * @return list<string>
      */
     public static function split(string $code): array
     {
         $statements = [];
         $current = '';
-        $line = 1;
         $depth = 0;
         $tokens = Tokens::tokens(Tokens::withoutOpenTag($code));
         foreach ($tokens as $index => $token) {
-            if ($current === '') {
-                $line = $token->line;
-            }
             if (trim($current) === '') {
                 $token->text = match ($token->id) {
                     T_INLINE_HTML => "?>{$token->text}",
@@ -40,19 +36,16 @@ final class Statements
             $current .= $token->text;
             $depth += Tokens::depthChange($token);
             if ($depth === 0 && self::endsStatement($token, $current, $tokens, $index)) {
-                $statements[] = ['code' => $current, 'line' => $line];
+                $statements[] = $current;
                 $current = '';
             }
         }
-        return trim($current) === '' ? $statements : [...$statements, ['code' => $current, 'line' => $line]];
+        return trim($current) === '' ? $statements : [...$statements, $current];
     }
 
     /** @param list<\PhpToken> $tokens */
     private static function endsStatement(\PhpToken $token, string $statement, array $tokens, int $index): bool
     {
-        if ($token->id === T_WHITESPACE && str_contains($token->text, "\n")) {
-            return self::endsAtLine($statement, Tokens::nextSignificant($tokens, $index));
-        }
         if ($token->id === T_INLINE_HTML && str_starts_with(ltrim($statement), '?>')) {
             return true;
         }
@@ -70,16 +63,6 @@ final class Statements
         return Tokens::parseError(Tokens::withoutOpenTag($statement)) === null;
     }
 
-    /** Whether the line ends the statement without a semicolon, as at the prompt: the next line cannot continue it. */
-    private static function endsAtLine(string $statement, ?\PhpToken $next): bool
-    {
-        if ($next === null || Tokens::significant($statement) === [] || Tokens::parseError("{$statement}\n;") !== null) {
-            return false;
-        }
-        $message = Tokens::parseError("{$statement} {$next->text}");
-        return $message !== null && preg_match('/unexpected end of file|^Unclosed|^Unterminated/', $message) !== 1;
-    }
-
     private static function isBlock(string $statement): bool
     {
         $tokens = Tokens::significant($statement);
@@ -94,7 +77,7 @@ final class Statements
     public static function declarations(string $code): array
     {
         $found = [];
-        foreach (self::split($code) as ['code' => $statement]) {
+        foreach (self::split($code) as $statement) {
             $tokens = array_values(array_filter(
                 Tokens::significant($statement),
                 static fn (\PhpToken $token): bool => !$token->is([T_ABSTRACT, T_FINAL, T_READONLY]),
@@ -109,15 +92,15 @@ final class Statements
     /** @return list<string> the `use`, `namespace` and `declare` statements in the text, the last one first */
     public static function imports(string $code): array
     {
-        $isImport = static fn (array $statement): bool => (Tokens::significant($statement['code'])[0] ?? null)?->is([T_USE, T_NAMESPACE, T_DECLARE]) === true;
-        return array_reverse(array_map(static fn (array $statement): string => trim($statement['code']), array_values(array_filter(self::split($code), $isImport))));
+        $isImport = static fn (string $statement): bool => (Tokens::significant($statement)[0] ?? null)?->is([T_USE, T_NAMESPACE, T_DECLARE]) === true;
+        return array_reverse(array_map(trim(...), array_values(array_filter(self::split($code), $isImport))));
     }
 
     /** Blanks out `use`, `namespace X;` and `declare(strict_types=…);`, which the session keeps for later statements. */
     public static function takeImports(string $code, Imports $imports): string
     {
         $rest = '';
-        foreach (self::split(Tokens::withoutOpenTag($code)) as ['code' => $statement]) {
+        foreach (self::split(Tokens::withoutOpenTag($code)) as $statement) {
             $rest .= $imports->take(Tokens::significant($statement)) ? str_repeat("\n", substr_count($statement, "\n")) : $statement;
         }
         return $rest;

@@ -51,12 +51,13 @@ final class Tokens
         return preg_match('/\A\s*<(?!<<)/', $code) === 1 ? "?>{$code}" : $code;
     }
 
-    /** A script as a file would hold it: one that begins with text, and has tags later, is not code. */
-    public static function asFile(string $script): string
+    /** A script without its opening tag. One that begins with text, and has tags later, is not code. */
+    public static function ofScript(string $script): string
     {
-        $isText = !str_starts_with($script, '#!') && str_contains($script, '<?')
+        $code = self::withoutOpenTag($script);
+        $isText = $code === $script && str_contains($script, '<?')
             && self::parseError($script) !== null && self::parseError("?>{$script}") === null;
-        return $isText ? "?>{$script}" : $script;
+        return $isText ? "?>{$script}" : $code;
     }
 
     /** Whether the text ends outside PHP, where nothing can be added to it. */
@@ -66,20 +67,25 @@ final class Tokens
         return (end($tokens) ?: null)?->is([T_INLINE_HTML, T_CLOSE_TAG]) === true;
     }
 
-    /** Replaces each `exit` and `die` by a call of this function. */
-    public static function replaceExits(string $code, string $function): string
+    /** Code whose last statement needs no semicolon. */
+    public static function ended(string $code): string
     {
-        $tokens = self::tokens($code);
-        $replaced = '';
-        $before = null;
-        foreach ($tokens as $index => $token) {
-            $isName = $before?->is([T_DOUBLE_COLON, T_OBJECT_OPERATOR, T_NULLSAFE_OBJECT_OPERATOR, T_FUNCTION, T_CONST, T_CASE]) === true;
-            $isExit = $token->id === T_EXIT && !$isName;
-            $call = self::nextSignificant($tokens, $index)?->text === '(' ? $function : "{$function}()";
-            $replaced .= $isExit ? $call : $token->text;
-            $before = $token->isIgnorable() ? $before : $token;
+        return self::parseError($code) === null ? $code : "{$code}\n;";
+    }
+
+    /** A file's text in which `__DIR__` is the working folder, as it is in what php reads from its standard input. */
+    public static function inWorkingFolder(string $text): string
+    {
+        if (stripos($text, '__DIR__') === false) {
+            return $text;
         }
-        return $replaced;
+        try {
+            $tokens = \PhpToken::tokenize($text, TOKEN_PARSE);
+        } catch (\ParseError) {
+            return $text; // its evaluation reports it
+        }
+        $folder = var_export((string) getcwd(), true);
+        return implode('', array_map(static fn (\PhpToken $token): string => $token->id === T_DIR ? $folder : $token->text, $tokens));
     }
 
     /** The engine's message for text that does not parse, else null. */

@@ -20,10 +20,8 @@ final class Worker
     private static bool $isEvaluating = false;
     private static bool $isEnding = false;
     private static bool $isBackupStale = true;
-    private static bool $isScript = false;
     /** The folder of the autoloader, and so of Composer's packages; null without an autoloader. */
     private static ?string $libraries = null;
-    private static bool $hasFailedOpening = false;
     private static int $pid = 0;
     /** The process that started this one. */
     private static int $terminal = 0;
@@ -49,7 +47,7 @@ final class Worker
         self::$terminal = self::$forks ? posix_getppid() : 0;
         self::watchInterrupts();
         register_shutdown_function(self::atShutdown(...));
-        set_error_handler(self::warn(...));
+        set_error_handler(Failure::warn(...));
     }
 
     /** Waits for the next code to evaluate; false when the session is over. */
@@ -69,7 +67,7 @@ final class Worker
             }
             self::protect();
             $request = self::$channel->read();
-            if ($request === null || $request['type'] === 'bye' || $request['type'] === 'finish') {
+            if ($request === null || $request['type'] === 'bye') {
                 self::end();
                 return false;
             }
@@ -103,20 +101,9 @@ final class Worker
         $text = $wasInterrupt ? 'Interrupted' : Failure::describe($error);
         if (self::$request['type'] === 'start') {
             self::$notes[] = $text;
-            self::$hasFailedOpening = true;
             return;
         }
         self::reply(['type' => 'done', 'ok' => false, 'error' => $text, 'interrupted' => $wasInterrupt] + self::memory());
-    }
-
-    /** exit() of a script: ends the process with its shutdown functions and its exit code. */
-    public static function exit(string|int $status = 0): never
-    {
-        if (getmypid() === self::$pid && !self::$isEnding) {
-            self::$channel->write(['id' => 0, 'type' => 'exiting', 'code' => is_int($status) ? $status & 255 : 0]);
-            self::end();
-        }
-        exit($status);
     }
 
     /** Lets the preload's $executor connect again; see docs/reference/scriptify-terminal.md. */
@@ -137,7 +124,7 @@ final class Worker
     {
         $code = (string) ($request['code'] ?? '');
         if ($request['type'] === 'eval') {
-            return self::prepare($code, (int) ($request['line'] ?? 1));
+            return self::prepare($code);
         }
         if ($request['type'] === 'start') {
             self::prepareOpening($request);
@@ -145,7 +132,6 @@ final class Worker
         }
         self::reply(match ($request['type']) {
             'check' => ['type' => 'checked', 'incomplete' => Completeness::isIncomplete($code)],
-            'split' => ['type' => 'split', 'statements' => Statements::split(Tokens::asFile($code))],
             'complete' => ['type' => 'completions'] + Completion::of((string) $request['line'], self::$imports),
             'list' => ['type' => 'listed', 'text' => Listing::variables(self::userVariables(), self::$libraries)],
             'describe' => ['type' => 'described', 'text' => Listing::describe((string) $request['name'], (bool) $request['source'], self::$imports)],
@@ -154,7 +140,7 @@ final class Worker
         return false;
     }
 
-    private static function prepare(string $code, int $line): bool
+    private static function prepare(string $code): bool
     {
         $code = Tokens::withoutOpenTag($code);
         $error = Completeness::isIncomplete($code) ? 'ParseError: unexpected end of input' : FatalCheck::of($code);
@@ -166,11 +152,8 @@ final class Worker
         if ($message === null) {
             $code = Statements::takeImports($code, self::$imports);
         }
-        if (self::$isScript) {
-            $code = Tokens::replaceExits($code, '\\' . self::class . '::exit');
-        }
         ['code' => $code, 'shows' => self::$shows] = LastExpression::withReturn($code);
-        CodeStream::hold(str_repeat("\n", max(0, $line - 1)) . self::$imports->prefix() . $code);
+        CodeStream::hold(self::$imports->prefix() . $code);
         self::$isEvaluating = true;
         return true;
     }
@@ -179,7 +162,6 @@ final class Worker
     private static function prepareOpening(array $request): void
     {
         self::$notes = [];
-        self::$isScript = (bool) $request['isScript'];
         Renderer::$colors = (bool) $request['colors'];
         self::$isBackupStale = true;
         if (is_string($request['autoloader'] ?? null)) {
@@ -209,7 +191,7 @@ final class Worker
     private static function ready(): void
     {
         self::reply(['type' => 'ready', 'pid' => self::$pid, 'version' => PHP_VERSION, 'forks' => self::$forks,
-            'notes' => self::$notes, 'names' => array_keys(self::userVariables()), 'failed' => self::$hasFailedOpening, 'sandboxed' => is_object($GLOBALS['executor'] ?? null) && ($GLOBALS['executor']->isSandboxed ?? false) === true]);
+            'notes' => self::$notes, 'names' => array_keys(self::userVariables()), 'sandboxed' => is_object($GLOBALS['executor'] ?? null) && ($GLOBALS['executor']->isSandboxed ?? false) === true]);
         self::$request = ['id' => 0, 'type' => ''];
     }
 
@@ -351,15 +333,6 @@ final class Worker
     private static function userVariables(): array
     {
         return array_diff_key($GLOBALS, array_flip(self::RESERVED));
-    }
-
-    private static function warn(int $level, string $message, string $file, int $line): bool
-    {
-        if ((error_reporting() & $level) === 0) {
-            return true;
-        }
-        fwrite(STDERR, Failure::levelName($level) . ": " . Renderer::escape($message) . ' in ' . Failure::place($file, $line) . "\n");
-        return $level !== E_USER_ERROR;
     }
 
     /** @param array<string, mixed> $message */

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import type { Duplex } from 'node:stream'
-import { printable, printableLines } from '@latchkey/text/printable.ts'
+import { printable } from '@latchkey/text/printable.ts'
+import { printableInColours } from '../coloured-text.ts'
 import {
   type Answer,
   type AnswerOf,
@@ -10,15 +11,13 @@ import {
   type WorkerRequest,
 } from './protocol.ts'
 
-const NOTIFICATIONS = ['log', 'opening', 'exiting', 'dying', 'protected', 'restored'] as const
+const NOTIFICATIONS = ['log', 'opening', 'dying', 'protected', 'restored'] as const
 /** A message that answers no request. */
 export type WorkerNotification = Extract<WorkerMessage, { type: (typeof NOTIFICATIONS)[number] }>
 
 /** What is known about the death of a worker's process. */
 export interface CrashReport {
   reason: string
-  /** The exit status of a process that ended by itself. */
-  status: number | undefined
   /** The signal that ended the process. */
   signal: NodeJS.Signals | undefined
   /** The last snapshot that the process managed to send. */
@@ -45,7 +44,7 @@ export interface WorkerChannel {
   ask<T extends WorkerRequest['type']>(
     request: Extract<WorkerRequest, { type: T }>,
   ): Promise<Answer<AnswerOf[T]>>
-  /** Asks the worker to end, at once or when nothing is pending; it does not answer. */
+  /** Asks the worker to end; it does not answer. */
   notify(type: EndRequest['type']): void
   /** Fails every request that has no answer yet. */
   rejectAll(error: WorkerDied): void
@@ -106,9 +105,6 @@ function onMessage(socket: Duplex, listener: (message: WorkerMessage) => void): 
     })
 }
 
-/** The colours and weights of values, which the worker adds. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they begin with ESC
-const COLOUR = /(\x1b\[(?:1|4|22|24|3\d|9\d)m)/
 /** The fields of a message that the terminal shows. */
 const SHOWN = ['shown', 'error', 'text', 'notes', 'reason']
 
@@ -119,10 +115,7 @@ function makeTextPrintable(key: string, value: unknown): unknown {
   if (!SHOWN.includes(key)) return value
   if (Array.isArray(value)) return value.map((each) => makeTextPrintable(key, each))
   if (typeof value !== 'string') return value
-  return value
-    .split(COLOUR)
-    .map((part, index) => (index % 2 === 0 ? printableLines(part) : part))
-    .join('')
+  return printableInColours(value)
 }
 
 function parseJson(line: string): unknown {

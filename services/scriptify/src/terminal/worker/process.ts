@@ -30,8 +30,6 @@ export interface WorkerProcess {
   /** Notifies a worker of Ctrl-C if it gets no signal, or cannot notice one while it computes. */
   interrupt(): void
   kill(): void
-  /** Lets the worker end by itself, once nothing is pending there. */
-  finish(): void
   /** Asks the worker to end, and kills it if it does not; `onDeath` is not called. */
   close(): Promise<void>
 }
@@ -40,8 +38,7 @@ export interface WorkerOptions {
   command: WorkerCommand
   cwd: string
   env: NodeJS.ProcessEnv
-  stdin: 'inherit' | 'ignore'
-  onNotification(notification: Extract<WorkerNotification, { type: 'log' | 'opening' | 'exiting' }>): void
+  onNotification(notification: Extract<WorkerNotification, { type: 'log' | 'opening' }>): void
   /** Called when the process that evaluates is dead and its copy has taken over, or nothing is left. */
   onDeath(crash: CrashReport): void
 }
@@ -58,9 +55,9 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
   let isOver = false
 
   const report = (crash: Partial<CrashReport>) => {
-    const { status, reason = crash.reason ?? 'its process died', snapshot } = announced
+    const { reason = crash.reason ?? 'its process died', snapshot } = announced
     announced = {}
-    options.onDeath({ status, signal: undefined, restored: undefined, ...crash, reason, snapshot })
+    options.onDeath({ signal: undefined, restored: undefined, ...crash, reason, snapshot })
   }
   const channel = openChannel(socket, (notification) => {
     switch (notification.type) {
@@ -74,20 +71,14 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
         pid = notification.pid
         copy = undefined
         return report({ restored: notification.notes })
-      case 'exiting':
-        announced = { status: notification.code }
-        letEnd()
-        return options.onNotification(notification)
       default:
         return options.onNotification(notification)
     }
   })
-  /** A thread of the worker that still waits for Ctrl-C would keep the process from ending. */
-  const letEnd = () => void interruptPipe?.destroy()
   const release = () => {
     isOver = true
     channel.close()
-    letEnd()
+    interruptPipe?.destroy()
   }
   const untilDead = async (watched: number) => {
     if (watched === (child.pid ?? 0)) return void (await exited)
@@ -118,10 +109,6 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
     rejectAll: channel.rejectAll,
     interrupt: () => void interruptPipe?.write('c'),
     kill: () => killQuietly(pid),
-    finish() {
-      channel.notify('finish')
-      letEnd()
-    },
     async close() {
       if (isOver) return
       channel.notify('bye')
@@ -134,13 +121,13 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
   }
 }
 
-function spawnWorker({ command, cwd, env, stdin }: WorkerOptions) {
+function spawnWorker({ command, cwd, env }: WorkerOptions) {
   const [file = '', ...args] = [...END_WITH_PARENT, command.file, ...command.args]
   // It is not detached: the terminal must stay the session leader, or the death of a worker would hang it up.
   const child = spawn(file, args, {
     cwd,
     env,
-    stdio: [stdin, 'inherit', 'inherit', 'pipe', command.hasInterruptPipe ? 'pipe' : 'ignore'],
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe', command.hasInterruptPipe ? 'pipe' : 'ignore'],
   })
   const socket = child.stdio[3]
   if (!(socket instanceof Duplex)) throw new Error('The socket to the worker is missing')
@@ -149,14 +136,14 @@ function spawnWorker({ command, cwd, env, stdin }: WorkerOptions) {
   return { child, socket, interruptPipe }
 }
 
-type Exit = Partial<Pick<CrashReport, 'status' | 'signal'>> & Pick<CrashReport, 'reason'>
+type Exit = Partial<Pick<CrashReport, 'signal'>> & Pick<CrashReport, 'reason'>
 
 /** Resolves when the child has ended, or could not be started. */
 function untilExited(child: ChildProcess): Promise<Exit> {
   return new Promise((resolve) => {
     child.once('error', ({ message }) => resolve({ reason: message }))
     child.once('exit', (status, signal) => {
-      if (signal === null) resolve({ status: status ?? undefined, reason: `it ended with status ${status}` })
+      if (signal === null) resolve({ reason: `it ended with status ${status}` })
       else resolve({ signal, reason: `it was ended by ${signal}` })
     })
   })

@@ -10,11 +10,6 @@ interface Memory {
   names?: string[] | undefined
 }
 
-export interface Statement {
-  code: string
-  line: number
-}
-
 /** What a worker runs before it is ready; each step may end it. */
 export type OpeningStep = 'autoloader' | 'preload' | 'declaration' | 'variables'
 
@@ -25,8 +20,6 @@ interface Ready {
   forks: boolean
   notes: string[]
   names: string[]
-  /** Whether a step of the opening threw; its error is among the notes. */
-  failed: boolean
   /** Whether the preload's executor rolls back what it writes. */
   sandboxed: boolean
 }
@@ -42,8 +35,6 @@ interface Done extends Memory {
 interface Log {
   type: 'log'
   text: string
-  /** Whether code that no statement waits for has failed. */
-  isFailure?: boolean | undefined
 }
 
 /** What a worker sends: the answer to the request with the same id, or a notification (id 0). */
@@ -52,7 +43,6 @@ export type WorkerMessage = { id: number } & (
   | Done
   | Log
   | { type: 'checked'; incomplete: boolean }
-  | { type: 'split'; statements: Statement[] }
   | { type: 'completions'; word: string; candidates: string[] }
   | { type: 'listed'; text: string }
   | { type: 'described'; text: string }
@@ -61,7 +51,6 @@ export type WorkerMessage = { id: number } & (
   | { type: 'dying'; reason: string; snapshot?: string | undefined }
   | { type: 'protected'; pid: number }
   | { type: 'restored'; pid: number; notes: string[] }
-  | { type: 'exiting'; code: number }
 )
 export type Answer<T extends WorkerMessage['type']> = Extract<WorkerMessage, { type: T }>
 
@@ -77,29 +66,25 @@ export type WorkerRequest =
       preload: string | undefined
       declarations: string[]
       snapshot: string | undefined
-      /** In a script, its own exit() ends the process with that code, and the process ends once nothing is pending. */
-      isScript: boolean
       /** Whether values are written in colours. */
       colors: boolean
     }
-  | { type: 'eval'; code: string; line: number }
+  | { type: 'eval'; code: string }
   | { type: 'check'; code: string }
-  | { type: 'split'; code: string }
   | { type: 'complete'; line: string }
   | { type: 'list' }
   | { type: 'snapshot' }
   | { type: 'describe'; name: string; source: boolean }
 
-/** Asks the worker to end, at once or when nothing is pending; it does not answer. */
+/** Asks the worker to end; it does not answer. */
 export interface EndRequest {
-  type: 'bye' | 'finish'
+  type: 'bye'
 }
 
 export interface AnswerOf {
   start: 'ready'
   eval: 'done'
   check: 'checked'
-  split: 'split'
   complete: 'completions'
   list: 'listed'
   snapshot: 'snapshot'

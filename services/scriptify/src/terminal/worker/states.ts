@@ -1,4 +1,4 @@
-export type State = 'closed' | 'starting' | 'ready' | 'running' | 'ending'
+export type State = 'closed' | 'starting' | 'ready' | 'running'
 
 /** What happens to a worker, or is asked of it. */
 export type WorkerEvent =
@@ -7,10 +7,6 @@ export type WorkerEvent =
   | 'opened'
   | 'evaluate'
   | 'answered'
-  /** The last statement of a script has been answered. */
-  | 'finish'
-  /** The exit() of a script was called. */
-  | 'exit'
   /** The process died, and its sleeping copy took over (php). */
   | 'replaced'
   /** The process died, and nothing is left. */
@@ -19,7 +15,7 @@ export type WorkerEvent =
   | 'interrupt'
   /** Each later Ctrl-C. */
   | 'kill'
-  /** The terminal got a signal that ends it before its first prompt or statement. */
+  /** The terminal got a signal that ends it before its first prompt. */
   | 'abort'
   | 'close'
 
@@ -35,9 +31,6 @@ export type Action =
   | 'recover'
   /** Does what `recover` does, and tells the user of a failure of the launch: no statement waits for it. */
   | 'recoverAndNotify'
-  | 'finish'
-  /** Resolves `ended` with the exit status. Nothing is rejected: a script that ends waits for no answer. */
-  | 'end'
   /** Notifies the worker, which stops what it runs. */
   | 'interrupt'
   | 'kill'
@@ -49,8 +42,8 @@ export type Action =
  * ignored there.
  *
  * Ctrl-C is handled here while an entry is, which `Interrupter` tells: the first is an `interrupt`, each later one a `kill`.
- * While a line is typed it discards that (prompt.ts). In a script, and before the first prompt, it ends the terminal with
- * 130, as an `abort` or a `close` (end-signals.ts).
+ * While a line is typed it discards that (prompt.ts). Before the first prompt it ends the terminal with 130, as an `abort`
+ * (end-signals.ts).
  */
 export const STATES: Record<State, Partial<Record<WorkerEvent, readonly [next: State, action?: Action]>>> = {
   closed: {
@@ -66,8 +59,6 @@ export const STATES: Record<State, Partial<Record<WorkerEvent, readonly [next: S
   },
   ready: {
     evaluate: ['running'],
-    finish: ['ending', 'finish'],
-    exit: ['ending'],
     replaced: ['ready', 'resumeAndNotify'],
     died: ['starting', 'recoverAndNotify'],
     interrupt: ['ready', 'interrupt'],
@@ -76,16 +67,10 @@ export const STATES: Record<State, Partial<Record<WorkerEvent, readonly [next: S
   },
   running: {
     answered: ['ready'],
-    exit: ['ending'],
     replaced: ['ready', 'resume'],
     died: ['starting', 'recover'],
     interrupt: ['running', 'interrupt'],
     kill: ['running', 'kill'],
-    close: ['closed'],
-  },
-  ending: {
-    replaced: ['closed', 'end'],
-    died: ['closed', 'end'],
     close: ['closed'],
   },
 }

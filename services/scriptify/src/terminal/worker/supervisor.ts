@@ -1,6 +1,6 @@
-import { styleText } from 'node:util'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import type { TerminalBackend } from '../backend.ts'
+import { hasColors } from '../script.ts'
 import { type CrashReport, hasCrashed, WorkerDied, type WorkerNotification } from './channel.ts'
 import { startWorker, type WorkerProcess } from './process.ts'
 import type { Answer, AnswerOf, OpeningStep, WorkerRequest } from './protocol.ts'
@@ -11,23 +11,20 @@ export interface SessionSetup {
   backend: TerminalBackend
   rootdir: string
   env: NodeJS.ProcessEnv
-  stdin: 'inherit' | 'ignore'
   preload: string | undefined
   /** Whether the preload's executor has to roll back what it writes. */
   sandbox: boolean
 }
 
 export interface SessionOptions extends SessionSetup {
-  /** Whether exit() ends the session, instead of the statement that calls it. */
-  isScript: boolean
   /** Ends a start that is in progress, with its process; a session that is open ignores it. */
   signal: AbortSignal
   /** Receives everything that is not the answer to a statement. */
-  notify(text: string, options?: { isFailure: boolean }): void
+  notify(text: string): void
 }
 
 /** What a worker reports when it is ready. */
-export type Opened = Pick<Answer<'ready'>, 'version' | 'forks' | 'notes' | 'names' | 'failed' | 'sandboxed'>
+export type Opened = Pick<Answer<'ready'>, 'version' | 'forks' | 'notes' | 'names' | 'sandboxed'>
 
 /** The notes of a worker that continues a session: the variables that it lacks, and the notes of its start. */
 export const notesOf = ({ lost, notes }: Restarted): string[] => [
@@ -38,7 +35,7 @@ export const notesOf = ({ lost, notes }: Restarted): string[] => [
 type Restarted = Opened & { lost: string[] }
 
 /** Requests that evaluate no statement, so that a new worker can answer them as well. */
-type Repeatable = 'check' | 'split' | 'complete' | 'list' | 'snapshot'
+type Repeatable = 'check' | 'complete' | 'list' | 'snapshot'
 
 /** The worker of a session, replaced when it dies. */
 export interface SupervisedWorker {
@@ -52,13 +49,9 @@ export interface SupervisedWorker {
   /** Documents a name, for which a class may be loaded; undefined if that ended the process. */
   describe(request: Extract<WorkerRequest, { type: 'describe' }>): Promise<string | undefined>
   /** Evaluates a statement; gives the cause, after recovery, if the statement ended the process. */
-  evaluate(code: string, line: number): Promise<Answer<'done'> | { cause: string }>
+  evaluate(code: string): Promise<Answer<'done'> | { cause: string }>
   interrupt(): void
   kill(): void
-  /** Lets the worker end by itself, once nothing is pending there. */
-  finish(): Promise<void>
-  /** Resolves when the worker has ended by itself, with its exit status; undefined if a signal ended it. */
-  ended: Promise<number | undefined>
   /** Ends the worker; another may be started. */
   close(): Promise<void>
 }
@@ -69,7 +62,6 @@ const START_PATIENCE_MS = 5000
 /** Supervises the worker of a session, which `start` starts, by the table of its states. */
 export function superviseWorker(options: SessionOptions, memory: SessionMemory): SupervisedWorker {
   const { notify } = options
-  const ended = Promise.withResolvers<number | undefined>()
   let state: State = 'closed'
   let worker: WorkerProcess | undefined
   /** Settles when the worker is ready. */
@@ -109,8 +101,6 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
       actions.recover(crash)
       recovered.catch((error: Error) => notify(error.message))
     },
-    finish: () => getWorker().finish(),
-    end: (crash) => ended.resolve(crash?.status),
     interrupt: () => getWorker().interrupt(),
     kill: () => getWorker().kill(),
     killIfSlow(crash) {
@@ -143,12 +133,9 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
     notify('The session was started again with its imports, declarations and plain variables')
     for (const note of notesOf(opened)) notify(note)
   }
-  const onNotification = (
-    notification: Extract<WorkerNotification, { type: 'log' | 'opening' | 'exiting' }>,
-  ) => {
-    if (notification.type === 'log') notify(notification.text, { isFailure: notification.isFailure === true })
+  const onNotification = (notification: Extract<WorkerNotification, { type: 'log' | 'opening' }>) => {
+    if (notification.type === 'log') notify(notification.text)
     if (notification.type === 'opening') step = notification.step
-    if (notification.type === 'exiting') handle('exit')
   }
   const onDeath = (crash: CrashReport) => {
     memory.setSnapshot(crash.snapshot)
@@ -191,11 +178,11 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
         throw error
       }
     },
-    async evaluate(code, line) {
+    async evaluate(code) {
       const asked = await whenReady()
       handle('evaluate')
       try {
-        const done = await asked.ask({ type: 'eval', code, line })
+        const done = await asked.ask({ type: 'eval', code })
         handle('answered')
         return done
       } catch (error) {
@@ -206,11 +193,6 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
     },
     interrupt: () => handle('interrupt'),
     kill: () => handle('kill'),
-    async finish() {
-      await whenReady()
-      handle('finish')
-    },
-    ended: ended.promise,
     async close() {
       handle('close')
       await getWorker().close()
@@ -219,24 +201,20 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
 }
 
 const launchWorker = (
-  { backend, rootdir, env, stdin }: SessionOptions,
+  { backend, rootdir, env }: SessionOptions,
   events: Pick<Parameters<typeof startWorker>[0], 'onNotification' | 'onDeath'>,
-): WorkerProcess => startWorker({ command: backend.worker, cwd: rootdir, env, stdin, ...events })
+): WorkerProcess => startWorker({ command: backend.worker, cwd: rootdir, env, ...events })
 
 const startRequest = (
-  { backend, preload, isScript }: SessionOptions,
+  { backend, preload }: SessionOptions,
   memory: SessionMemory,
 ): Extract<WorkerRequest, { type: 'start' }> => ({
   type: 'start',
   autoloader: backend.autoloader,
   preload,
-  isScript,
   colors: hasColors(process.stdout),
   ...memory.carriedOver(),
 })
-
-/** Whether a stream is written in colours, by Node's rule: FORCE_COLOR, else NO_COLOR, else a terminal other than TERM=dumb. */
-const hasColors = (stream: NodeJS.WriteStream): boolean => styleText('red', ' ', { stream }) !== ' '
 
 function describeFailure(
   step: OpeningStep | undefined,

@@ -1,0 +1,12 @@
+import { printableLines } from '@latchkey/text/printable.ts'
+
+/** The colours and weights of values, which the terminal itself adds. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they begin with ESC
+const COLOUR = /(\x1b\[(?:1|4|22|24|3\d|9\d)m)/
+
+/** Text from elsewhere as a terminal may show it, with the colours that it has. */
+export const printableInColours = (text: string): string =>
+  text
+    .split(COLOUR)
+    .map((part, index) => (index % 2 === 0 ? printableLines(part) : part))
+    .join('')

@@ -1,0 +1,29 @@
+import { styleText } from 'node:util'
+import type { CliContext } from '../io/cli-context.ts'
+import type { SessionSetup } from './worker/supervisor.ts'
+
+/** What the process of a script receives as JSON; the script is its next argument, or else its standard input. */
+export interface ScriptSetup {
+  rootdir: string
+  autoloader: string | undefined
+  preload: string | undefined
+  /** Whether the value of the last statement is printed. */
+  prints: boolean
+  /** Whether that value is written in colours. */
+  colors: boolean
+}
+
+/** Replaces this process by the one that runs a script, which is read from its standard input where none is given. */
+export async function runScript(
+  script: string | undefined,
+  { backend, rootdir, env, preload }: SessionSetup,
+  { prints, replace }: { prints: boolean; replace: NonNullable<CliContext['replace']> },
+): Promise<number> {
+  const { autoloader } = backend
+  const setup: ScriptSetup = { rootdir, autoloader, preload, prints, colors: hasColors(process.stdout) }
+  const given = script === undefined ? [] : [script]
+  return replace([...(await backend.scriptCommand()), JSON.stringify(setup), ...given], env)
+}
+
+/** Whether a stream is written in colours, by Node's rule: FORCE_COLOR, else NO_COLOR, else a terminal other than TERM=dumb. */
+export const hasColors = (stream: NodeJS.WriteStream): boolean => styleText('red', ' ', { stream }) !== ' '
