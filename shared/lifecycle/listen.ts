@@ -21,7 +21,11 @@ export class ListenError extends Error {}
 const IDLE_SWEEP_MS = 50
 
 /** Opens a server as a resource of the service; it stops accepting and answers what is in flight when the service stops. */
-export function listen(lifecycle: Lifecycle, server: Listener, options: ListenOptions): Promise<string> {
+export function listen(
+  lifecycle: Pick<Lifecycle, 'open'>,
+  server: Listener,
+  options: ListenOptions,
+): Promise<string> {
   return lifecycle.open(
     () => bind(server, options),
     () => drain(server),

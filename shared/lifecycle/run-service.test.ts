@@ -8,12 +8,13 @@ import { describe, expect, it } from 'vitest'
 const PRELUDE = `
   import { once } from 'node:events'
   import { ExtensionError } from '${join(import.meta.dirname, '../extensions/find-extensions.ts')}'
+  import { ListenError } from '${join(import.meta.dirname, 'listen.ts')}'
   import { runService } from '${join(import.meta.dirname, 'run-service.ts')}'
   const say = (line) => console.log(line)
   const logger = {
     info: ({ reason = '' }, message) => say(message + ' ' + reason),
     error: say,
-    fatal: (_, message) => say('fatal: ' + message),
+    fatal: ({ err }, message) => say('fatal: ' + message + (err ? '' : ', without the calls that led to it')),
   }
   const part = (lifecycle, name, close = async () => undefined) =>
     lifecycle.open(() => say('open ' + name), async () => { await close(); say('close ' + name) })
@@ -128,6 +129,14 @@ describe('a service', () => {
       'close database',
       'stopped',
     ])
+    expect(exitCode).toBe(1)
+  })
+
+  it('logs a port that cannot be used without the calls that led to it, which help nobody', async () => {
+    const { lines, exitCode } = await run(
+      `${CONFIGURE}await lifecycle.open(() => { throw new ListenError('taken') })`,
+    )
+    expect(lines).toEqual(['fatal: taken, without the calls that led to it', 'stopped'])
     expect(exitCode).toBe(1)
   })
 

@@ -4,11 +4,17 @@ import { request } from 'node:http'
 import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import { ACCEPTED_BY_DEFAULT } from '@latchkey/shared/passwords/password-scheme.ts'
 import { getScheme } from '@latchkey/shared/passwords/schemes.ts'
+import { SettingsError } from '@latchkey/shared/settings/settings-error.ts'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { withAdminContext } from '../../../admin/admin-context.ts'
-import { addressOf, type Service, startAuthApiProcess } from '../../test/support/auth-api-process.ts'
+import {
+  addressOf,
+  type Service,
+  serviceEnvironment,
+  startAuthApiProcess,
+} from '../../test/support/auth-api-process.ts'
 import { isPostgres, queueUrl } from '../../test/support/engine.ts'
 import { olderSchema } from '../../test/support/older-schemas.ts'
 import {
@@ -20,33 +26,37 @@ import { factorSettings } from './support/factors.ts'
 import { aUser, PASSWORD, startApp, type TestUser } from './support/start-app.ts'
 
 let database: TestDatabase
+/** Two of its users have a second factor. */
+let guarded: TestDatabase
 let user: TestUser
 let queue: string
 /** A service that only the last test stops. */
 let running: Service
-let runningAt: string
 beforeAll(async () => {
   database = await createTestDatabase()
+  guarded = await createTestDatabase()
   queue = await queueUrl()
   user = await aUser({ users: createUserRepository(database.db) })
-  running = startService({ PASSWORD_HASH: 'sha1', RATE_LIMIT_LOGINS: '5' })
-  runningAt = await addressOf(running)
+  for (const confirmed of [true, true, false]) await addFactor(guarded, confirmed)
+  running = startService({ DATABASE_URL: guarded.url, PASSWORD_HASH: 'sha1', RATE_LIMIT_LOGINS: '5' })
+  await addressOf(running)
 })
 afterAll(async () => {
   await running[Symbol.asyncDispose]()
-  await database[Symbol.asyncDispose]()
+  for (const each of [guarded, database]) await each[Symbol.asyncDispose]()
 })
+
+async function addFactor({ db }: TestDatabase, isConfirmed: boolean): Promise<void> {
+  const factors = createFactorRepository(db)
+  const { userid } = await aUser({ users: createUserRepository(db) })
+  const id = crypto.randomUUID()
+  await factors.insert({ id, userid, kind: 'totp', name: undefined, data: 'sealed' }, new Date())
+  if (isConfirmed) await factors.confirm(id, 1, new Date())
+}
 
 /** auth-api on the tests' database, with a single thread to start. */
 const startService = (settings: Record<string, string> = {}): Service =>
   startAuthApiProcess({ DATABASE_URL: database.url, QUEUE_URL: queue, HASH_CONCURRENCY: '1', ...settings })
-
-const logInAt = (url: string) =>
-  fetch(`${url}/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ username: user.email, password: PASSWORD }),
-  })
 
 /** Begins a login that is in flight, as its 100 Continue proves; the result sends the body and resolves with the status. */
 async function beginLogIn(url: string): Promise<() => Promise<number | undefined>> {
@@ -137,8 +147,27 @@ const dropUniqueIndexes = (): string =>
     ? 'drop index ix_email_sigma; drop index ix_username_sigma'
     : 'alter table users drop index ix_email, drop index ix_username'
 
-describe.concurrent('settings', () => {
-  it('are all checked at once, and end the service with exit code 78 and a message', async ({ expect }) => {
+const EXITED = new Error('the process exits')
+
+/** Starts auth-api with `--check-settings`, in this process. Nothing answers at its database. */
+async function checkSettings(settings: Record<string, string>): Promise<void> {
+  const { openService } = await import('../src/open-service.ts')
+  process.argv.push('--check-settings')
+  const exit = vi.spyOn(process, 'exit').mockImplementation(() => {
+    throw EXITED
+  })
+  const DATABASE_URL = 'postgres://latchkey@127.0.0.1:1/latchkey'
+  const lifecycle = { open: async () => expect.unreachable('opened'), configureStop() {}, fail() {} }
+  try {
+    await openService(lifecycle, { ...serviceEnvironment(), DATABASE_URL, QUEUE_URL: queue, ...settings })
+  } finally {
+    process.argv.pop()
+    exit.mockRestore()
+  }
+}
+
+describe('settings', () => {
+  it('are all checked at once, and end the service with exit code 78 and a message', async () => {
     const settings = {
       JWT_SECRET: 'correct horse battery staple '.repeat(4),
       JWT_PRIVATE_KEY: '-----BEGIN PRIVATE KEY-----\ncorrect horse\n-----END PRIVATE KEY-----',
@@ -153,7 +182,7 @@ describe.concurrent('settings', () => {
     expect(service.output()).not.toMatch(/at .*\.ts:\d+|correct horse|tiger/)
   })
 
-  it.for([
+  it.each([
     {
       settings: factorSettings({ SECOND_FACTOR_ROLES: 'admn' }),
       faults: ['SECOND_FACTOR_ROLES names admn', 'did you mean admin?'],
@@ -162,174 +191,34 @@ describe.concurrent('settings', () => {
       settings: { RATE_LIMIT_LOGINS: '5', HASH_CONCURENCY: '1' },
       faults: ['Did you mean RATE_LIMIT_LOGIN?', 'Did you mean HASH_CONCURRENCY?'],
     },
-  ])(
-    'are refused by --check-settings, with what is right: $settings',
-    async ({ settings, faults }, { expect }) => {
-      await using service = startService({
-        ...settings,
-        ...runFirst('process.argv.push("--check-settings")'),
-      })
-      expect(await service.exited).toBe(78)
-      for (const fault of faults) expect(service.output()).toContain(fault)
-    },
-  )
-
-  it('are all that --check-settings checks', async ({ expect }) => {
-    const unreachable = { DATABASE_URL: 'postgres://latchkey@127.0.0.1:1/latchkey' }
-    await using service = startService({
-      ...unreachable,
-      ...runFirst('process.argv.push("--check-settings")'),
-    })
-    expect(await service.exited).toBe(0)
-    expect(service.output()).toBe('')
+  ])('are refused by --check-settings, with what is right: $settings', async ({ settings, faults }) => {
+    const refusal = await checkSettings(settings).catch((error: Error) => error)
+    expect(refusal).toBeInstanceOf(SettingsError)
+    for (const fault of faults) expect(String(refusal)).toContain(fault)
   })
 
-  it('with sha1, or with a name that is almost one, are logged as a warning', ({ expect }) => {
+  it('are all that --check-settings checks', async () => {
+    await expect(checkSettings({})).rejects.toBe(EXITED)
+  })
+
+  it('with sha1, with a name that is almost one, or without a factor that users have, are warnings', async () => {
+    await expect.poll(running.output).toMatch(/"level":"warn".*at least 2 users have/)
     expect(running.output()).toMatch(/"level":"warn".*PASSWORD_HASH=argon2id/)
     expect(running.output()).toMatch(/"level":"warn".*RATE_LIMIT_LOGINS in the environment is not a setting/)
   })
 })
 
-/** NODE_OPTIONS that run `script` before the service does. */
-const runFirst = (script: string) => ({
-  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(script)}`,
-})
-const SIGTERM_TO_SELF = 'process.kill(process.pid, "SIGTERM")'
-
-describe('SECOND_FACTOR=off', () => {
-  it('over users with a second factor is a warning with their number, and over others none', async ({
-    expect,
-  }) => {
-    await using own = await createTestDatabase()
-    const owned = { DATABASE_URL: own.url, SECOND_FACTOR: 'off' }
-    const factors = createFactorRepository(own.db)
-    const users = createUserRepository(own.db)
-    for (const confirmed of [true, true, false]) {
-      const { userid } = await aUser({ users })
-      const id = crypto.randomUUID()
-      await factors.insert({ id, userid, kind: 'totp', name: undefined, data: 'sealed' }, new Date())
-      if (confirmed) await factors.confirm(id, 1, new Date())
-    }
-    await using service = startService(owned)
-    await addressOf(service)
-    await expect.poll(() => service.output()).toMatch(/"level":"warn".*at least 2 users have/)
-    expect(running.output()).not.toContain('SECOND_FACTOR is off')
-  })
-})
-
-describe.concurrent('the process', () => {
-  it.for([
-    {
-      when: 'its modules are loaded',
-      script: `import { registerHooks } from 'node:module'
-        registerHooks({ resolve(name, context, next) {
-          if (name.endsWith('/app.ts')) ${SIGTERM_TO_SELF}
-          return next(name, context)
-        } })`,
-    },
-    {
-      when: 'it opens its ports',
-      script: `import net from 'node:net'
-        const { listen } = net.Server.prototype
-        net.Server.prototype.listen = function (...options) {
-          process.once('SIGTERM', () => listen.apply(this, options))
-          ${SIGTERM_TO_SELF}
-          return this
-        }`,
-    },
-  ])('exits with 0 after SIGTERM while $when', async ({ script }, { expect }) => {
-    await using service = startService(runFirst(script))
-    expect(await service.exited, service.output()).toBe(0)
-    expect(service.output()).not.toMatch(/"level":"(error|fatal)"|Error/)
-  })
-
-  it('answers requests in flight after SIGTERM, drains for SHUTDOWN_DELAY seconds, and exits with 0', async ({
-    expect,
-  }) => {
-    // Cheap hashes: on a busy machine eight argon2id hashes take longer than the service may take to stop.
-    await using service = startService({ PASSWORD_HASH: 'sha1', SHUTDOWN_DELAY: '1' })
-    const url = await addressOf(service)
-    const pending = await Promise.all(Array.from({ length: 8 }, () => beginLogIn(url)))
-    service.process.kill('SIGTERM')
-    await expect.poll(() => service.output()).toContain('"msg":"stopping"')
-    const statuses = await Promise.all(pending.map((finish) => finish()))
-    expect(statuses).toEqual(Array(8).fill(200))
-    expect(await service.exited).toBe(0)
-  })
-
-  it('says that it is draining and still answers, also after a second SIGTERM', async ({ expect }) => {
-    // Longer than the test, on any machine.
-    await using service = startService({ SHUTDOWN_DELAY: '300' })
-    const url = await addressOf(service)
-    expect((await fetch(`${url}/health/ready`)).status).toBe(200)
-    service.process.kill('SIGTERM')
-    await expect.poll(async () => (await fetch(`${url}/health/ready`)).status).toBe(503)
-    service.process.kill('SIGTERM')
-    const draining = await fetch(`${url}/health/ready`)
-    expect(await draining.json()).toMatchObject({ checks: { service: 'draining' } })
-    expect((await logInAt(url)).status).toBe(200)
-  })
-
-  it.for(['192.0.2.1', 'no-such-host.invalid'])(
-    'says that HOST is not of this machine: %s',
-    async (HOST, { expect }) => {
-      await using service = startService({ HOST })
-      expect(await service.exited).toBe(1)
-      expect(service.output()).toMatch(
-        /Cannot listen on .*: HOST is not an address of this machine\. Set HOST=0\.0\.0\.0/,
-      )
-    },
-  )
-
-  it('says which address is taken', async ({ expect }) => {
-    const { port } = new URL(runningAt)
-    await using second = startService({ PORT: port })
-    expect(await second.exited).toBe(1)
-    expect(second.output()).toMatch(new RegExp(`${port}: another process listens there`))
-    expect(second.output(), 'the calls that led to it help nobody').not.toContain('listen.ts')
-  })
-
-  it('starts unready without its database, logs the host that it waits for, and never the password', async ({
-    expect,
-  }) => {
-    await using service = startService({ DATABASE_URL: 'postgres://latchkey:s3cr3t@127.0.0.1:1/latchkey' })
-    await expect
-      .poll(() => service.output())
-      .toMatch(
-        /"waitsFor":\["database at 127.0.0.1:1 \(\w+_URL\): (unreachable [^"]+|no answer)","queue at [\w.:]+ \(QUEUE_URL\): waits for the database \([^"]+\)"\].*not ready, waiting/,
-      )
-    expect(service.output()).not.toContain('s3cr3t')
-  })
-
-  it('starts degraded without its queue: users log in, and no request is logged that cannot be mailed', async ({
-    expect,
-  }) => {
-    await using service = startService({ QUEUE_URL: 'redis://:s3cr3t@127.0.0.1:1' })
-    const url = await addressOf(service)
-    const ready = await fetch(`${url}/health/ready`)
-    expect([ready.status, await ready.json()]).toMatchObject([
-      200,
-      { status: 'ok', checks: { service: 'degraded', database: 'ok' } },
-    ])
-    expect((await logInAt(url)).status).toBe(200)
-    for (let request = 0; request < 3; request++) {
-      const reset = await fetch(`${url}/login/resetrequest`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ email: user.email }),
-      })
-      expect(reset.status).toBe(200)
-    }
-    await expect
-      .poll(() => service.output())
-      .toMatch(
-        /"fails":\["queue at 127.0.0.1:1 \(\w+_URL\): (unreachable [^"]+|no answer)"\].*ready, degraded/,
-      )
-    service.process.kill('SIGTERM')
-    await service.exited
-    expect(service.output()).not.toContain('s3cr3t')
-    expect(service.output()).not.toContain('"stack"')
-  })
+it('the process answers requests in flight after SIGTERM, drains for SHUTDOWN_DELAY seconds, and exits with 0', async () => {
+  // Cheap hashes: on a busy machine eight argon2id hashes take longer than the service may take to stop.
+  await using service = startService({ PASSWORD_HASH: 'sha1', SHUTDOWN_DELAY: '1' })
+  const url = await addressOf(service)
+  const pending = await Promise.all(Array.from({ length: 8 }, () => beginLogIn(url)))
+  service.process.kill('SIGTERM')
+  await expect.poll(() => service.output()).toContain('"msg":"stopping"')
+  const statuses = await Promise.all(pending.map((finish) => finish()))
+  expect(statuses).toEqual(Array(8).fill(200))
+  expect(await service.exited).toBe(0)
+  expect(service.output(), 'of users without a second factor').not.toContain('SECOND_FACTOR is off')
 })
 
 it('the process stops when the one that spawned it has ended', async () => {
