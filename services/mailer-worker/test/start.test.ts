@@ -38,21 +38,6 @@ describe('starting mailer-worker', () => {
     ])
   })
 
-  it('exits with 0 after SIGTERM while it opens its port', async () => {
-    const script = `import net from 'node:net'
-      const { listen } = net.Server.prototype
-      net.Server.prototype.listen = function (...options) {
-        process.once('SIGTERM', () => listen.apply(this, options))
-        process.kill(process.pid, 'SIGTERM')
-        return this
-      }`
-    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(script)}`
-    await using worker = await startWorkerProcess({ ...UNAVAILABLE, NODE_OPTIONS })
-    await waitFor(() => worker.process.exitCode !== null)
-    expect(worker.process.exitCode, worker.log()).toBe(0)
-    expect(worker.log()).not.toMatch(/"level":"(error|fatal)"|Error/)
-  })
-
   it('starts unready, logs what it waits for, and stops at once', async () => {
     await using worker = await startWorkerProcess(UNAVAILABLE)
     await waitFor(() => worker.log().includes('not ready, waiting'))
