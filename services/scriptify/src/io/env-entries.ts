@@ -8,7 +8,8 @@ export const readEnvFiles = (paths: readonly string[]): NodeJS.ProcessEnv =>
 
 function readEnvFile(path: string): string {
   try {
-    return readFileSync(path, 'utf8')
+    // Node would take a byte order mark for a part of the first name.
+    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '')
   } catch (error) {
     const code = errorCode(error)
     if (code === 'EACCES')

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { CliError, EXIT, errorCode } from '../io/cli-error.ts'
 import { parseEnvEntries } from '../io/env-entries.ts'
-import { parseEnvFile } from '../units/env-file.ts'
+import { parseEnvFile, requireReadableEnvFile } from '../units/env-file.ts'
 import { environmentFile } from '../units/paths.ts'
 import { requireServiceName } from '../units/service-name.ts'
 
@@ -18,7 +18,9 @@ async function readServiceEnvironment(service: string): Promise<Record<string, s
   requireServiceName(service)
   const path = environmentFile(service)
   try {
-    return parseEnvFile(await readFile(path, 'utf8'))
+    const text = await readFile(path, 'utf8')
+    requireReadableEnvFile(text, path)
+    return parseEnvFile(text)
   } catch (error) {
     const code = errorCode(error)
     if (code === 'ENOENT')

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import { CliError, EXIT, errorCode, errorMessage } from '../io/cli-error.ts'
-import { requirePlainEnvFile } from './env-file.ts'
+import { requireReadableEnvFile } from './env-file.ts'
 import type { ControlCommand, InitSystem, ServiceAction } from './init-system.ts'
 import { inspectService, requireMark } from './inspect-service.ts'
 import { type ListedService, listServices, serviceNotFound } from './list-services.ts'
@@ -40,7 +40,7 @@ export async function requireReadableEnvironment(path: string): Promise<void> {
     if (errorCode(error) === 'ENOENT' || errorCode(error) === 'EACCES') return ''
     throw error
   })
-  requirePlainEnvFile(text, path)
+  requireReadableEnvFile(text, path)
 }
 
 /** The init system of an installed service; throws as findService. */

@@ -33,8 +33,8 @@ it('changes the given variables of a file edited by hand, and nothing else', () 
   const line = fc.oneof(
     fc.tuple(names, values).map(([name, value]) => renderEnvFile({ [name]: value })),
     fc.tuple(names, values).map(([name, value]) => `${name}='${value.replaceAll("'", '')}'\n`),
-    fc.tuple(names, fc.stringMatching(/^[\w $%.-]*$/)).map(([name, value]) => `export ${name}=${value}\n`),
-    values.map((text) => `# ${text.replaceAll('\n', ' ')}\n`),
+    fc.tuple(names, fc.stringMatching(/^[\w $%.-]*$/)).map(([name, value]) => `${name}=${value}\n`),
+    values.map((text) => `# ${text.replaceAll(/[\n\r]/g, ' ')}\n`),
   )
   const text = fc.array(line).map((lines) => lines.join(''))
   fc.assert(

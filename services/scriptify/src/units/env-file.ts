@@ -2,8 +2,6 @@ import { CliError, EXIT } from '../io/cli-error.ts'
 
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const OWN_HEADER = /^# scriptify: managed /m
-const ENTRY =
-  /^[ \t]*(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)=(?:"((?:[^"\\]|\\[\s\S])*)"|'([^']*)'|([^\n]*))/
 
 /** Renders variables as `NAME="value"` lines that sh, dash, bash and systemd read alike; throws exit code 2 for a bad name or NUL. */
 export function renderEnvFile(variables: Record<string, string>): string {
@@ -20,20 +18,16 @@ export function renderEnvFile(variables: Record<string, string>): string {
     .join('')
 }
 
-/** Reads the lines of `renderEnvFile`, and plain `NAME=value` lines with or without `export`. */
+/** Reads the variables of a file as the init systems do; what they ignore is ignored here. */
 export function parseEnvFile(text: string): Record<string, string> {
   return Object.fromEntries(
     [...readPieces(text)].filter((piece) => piece.name !== undefined).map(({ name, value }) => [name, value]),
   )
 }
 
-/**
- * The text with the values of these variables replaced or added; everything else stays as it was written. Throws exit
- * code 2 for a quote that is never closed: what follows would become part of its value.
- */
+/** The text with the values of these variables replaced or added; everything else stays as it was written. */
 export function updateEnvFile(text: string, variables: Record<string, string>): string {
   const pieces = [...readPieces(text)]
-  if (Object.keys(variables).length > 0) requireClosedQuotes(pieces, variables)
   const isNew = ([name]: [string, string]) => pieces.every((piece) => piece.name !== name)
   const updated = pieces.map(({ name, source }) => {
     const value = name !== undefined && Object.hasOwn(variables, name) ? variables[name] : undefined
@@ -43,30 +37,19 @@ export function updateEnvFile(text: string, variables: Record<string, string>): 
   return updated.join('').replace(/[^\n]$/, '$&\n') + added
 }
 
-function requireClosedQuotes(pieces: readonly Piece[], variables: Record<string, string>): void {
-  const open = pieces.find(
-    ({ name, isOpen }) => isOpen && name !== undefined && !Object.hasOwn(variables, name),
-  )
-  if (!open) return
-  throw new CliError(
-    `The line ${open.name}=… of the environment file begins a quote that is never closed; close it`,
-    EXIT.usage,
-  )
-}
+/** A line that is neither blank nor a comment; older versions of systemd go on with a comment after a backslash. */
+const NO_COMMENT = /^\s*(?:[^\s#;]|[#;].*\\\s*$)/
 
-/** A line that systemd, a shell and scriptify read alike, of which a shell runs nothing; the value may go on over lines. */
-const PLAIN_ENTRY =
-  /^[ \t]*(?:export[ \t]+)?[A-Za-z_][A-Za-z0-9_]*=(?:"(?:[^"\\`$]|\\[\s\S]|\$(?!\())*"|'[^']*'|(?:[^\s"'\\`;&|<>()])*)\s*$/
-const COMMENT = /^\s*(?:#.*)?\s*$/
-
-/** Throws exit code 2, with the path and the number of the line, for one that scriptify would not have written so. */
-export function requirePlainEnvFile(text: string, path: string): void {
+/** Throws exit code 2, with the path and the number of the line, for one that an init system would ignore or read on from. */
+export function requireReadableEnvFile(text: string, path: string): void {
   let line = 1
-  for (const { source, name } of readPieces(text)) {
-    if (!(name === undefined ? COMMENT : PLAIN_ENTRY).test(source)) {
-      const place = `Line ${line} of ${path}${name === undefined ? '' : ` (${name})`}`
+  for (const { source, name, isOpen } of readPieces(text)) {
+    const place = `Line ${line} of ${path}`
+    if (isOpen)
+      throw new CliError(`${place} (${name}) begins a quote that is never closed: close it`, EXIT.usage)
+    if (name === undefined && NO_COMMENT.test(source)) {
       throw new CliError(
-        `${place} is not NAME="value": quote the value, with a \\ before each ", \\, $ and \` in it`,
+        `${place} is not NAME="value", and would be ignored: write it so, without export or a byte order mark`,
         EXIT.usage,
       )
     }
@@ -91,18 +74,55 @@ type Piece = { source: string } & (
 )
 
 function* readPieces(text: string): Generator<Piece> {
-  let rest = text
-  while (rest !== '') {
-    const entry = ENTRY.exec(rest)
-    const end = rest.indexOf('\n', entry?.[0].length ?? 0)
-    const source = end === -1 ? rest : rest.slice(0, end + 1)
-    if (entry) {
-      const [, name = '', quoted, single, bare = ''] = entry
-      const value = quoted?.replace(/\\([\\"$`])/g, '$1') ?? single ?? bare.trim()
-      yield { source, name, value, isOpen: /^["']/.test(bare) }
-    } else {
-      yield { source }
-    }
-    rest = rest.slice(source.length)
+  for (let start = 0; start < text.length; ) {
+    const line = text.slice(start, lineEnd(text, start))
+    const [before, key = ''] = /^[ \t]*([^#;\s=][^=\r\n]*)=/.exec(line) ?? []
+    const { end, value, isOpen } =
+      before === undefined
+        ? { end: start + line.length, value: '', isOpen: false }
+        : readValue(text, start + before.length)
+    const [source, name] = [text.slice(start, end), key.trimEnd()]
+    yield VARIABLE_NAME.test(name) ? { source, name, value, isOpen } : { source }
+    start = end
   }
+}
+
+/** Where the next line begins. */
+function lineEnd(text: string, start: number): number {
+  const length = text.slice(start).search(/[\r\n]/)
+  return length === -1 ? text.length : start + length + 1
+}
+
+/** Reads a value as EnvironmentFile= of systemd does (systemd.exec(5)); templates/services/launcher does the same. */
+function readValue(text: string, start: number): { end: number; value: string; isOpen: boolean } {
+  let value = ''
+  /** The length without the white space that is trimmed. */
+  let length = 0
+  let state: 'before' | 'value' | '"' | "'" = 'before'
+  const add = (part: string) => {
+    value += part
+    length = value.length
+  }
+  for (let at = start; at < text.length; at++) {
+    const character = text.charAt(at)
+    const next = text.charAt(at + 1)
+    if (character === state) state = 'before'
+    else if (state === "'") add(character)
+    else if (state === '"') {
+      if (character !== '\\') add(character)
+      else if (/["\\`$]/.test(next)) add(next)
+      else if (next !== '\n') add(character + next)
+      if (character === '\\') at++
+    } else if (/[\r\n]/.test(character)) return { end: at + 1, value: value.slice(0, length), isOpen: false }
+    else if (character === '\\') {
+      if (!/[\r\n]/.test(next)) add(next)
+      at++
+      state = 'value'
+    } else if (state === 'before' && (character === '"' || character === "'")) state = character
+    else if (!/[ \t]/.test(character)) {
+      add(character)
+      state = 'value'
+    } else if (state === 'value') value += character
+  }
+  return { end: text.length, value: value.slice(0, length), isOpen: state === '"' || state === "'" }
 }

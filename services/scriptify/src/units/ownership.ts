@@ -15,7 +15,8 @@ export const ownershipMark = (name: string, system: Pick<InitSystem, 'name'>): s
 /** Reads the mark of a file's text; undefined for a foreign file. */
 export function readMark(text: string, systems: readonly InitSystem[]): Mark | undefined {
   for (const line of text.split('\n', 3)) {
-    const [, name, template] = OWN.exec(line) ?? []
+    // An editor may have added a byte order mark, or carriage returns.
+    const [, name, template] = OWN.exec(line.trim()) ?? []
     const system = systems.find((known) => known.name === template)
     if (name !== undefined && system !== undefined) return { name, system }
   }
@@ -23,4 +24,4 @@ export function readMark(text: string, systems: readonly InitSystem[]): Mark | u
 }
 
 /** Whether a line is the mark that `readMark` reads. */
-export const isMark = (line: string): boolean => OWN.test(line)
+export const isMark = (line: string): boolean => OWN.test(line.trim())

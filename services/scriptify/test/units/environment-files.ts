@@ -20,11 +20,22 @@ const values = fc.oneof(
     .string({ unit: anyCharacter })
     .map((text) => text.toWellFormed().replaceAll(/\0|\p{Noncharacter_Code_Point}/gu, '')),
 )
+/** Quoted and bare parts, with escapes, that end with their line. */
+const lineOfQuotes = fc
+  .array(
+    fc.oneof(
+      fc.stringMatching(/^[\w \t$%.;#-]{1,4}$/),
+      fc.constantFrom('"a b"', "'a\\b'", '"\\$x\\z"', '\\ ', '\\"', '\r'),
+    ),
+  )
+  .map((parts) => parts.join(''))
 /** What scriptify writes, and what an administrator may add. */
 const line = fc.oneof(
   { weight: 3, arbitrary: fc.tuple(names, values).map(([name, value]) => renderEnvFile({ [name]: value })) },
   fc.tuple(names, fc.stringMatching(/^[\w $%.-]*$/)).map(([name, value]) => `${name}='${value}'\n`),
-  fc.tuple(names, fc.stringMatching(/^[\w$%.-]*$/)).map(([name, value]) => `${name}=${value}\n`),
+  fc
+    .tuple(fc.constantFrom('', ' ', 'export ', '\uFEFF'), names, lineOfQuotes)
+    .map(([before, name, value]) => `${before}${name}=${value}\n`),
   values.map((text) => `# ${text.replaceAll(/[\n\r\\]/g, ' ')}\n`),
 )
 const files = fc.array(line, { maxLength: 8 }).map((lines) => MARK + lines.join(''))

@@ -652,7 +652,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
       : > host/dev/null
       mkdir -p "host$1" && cp -r "$1/." "host$1"
       cp -r ${HOME}/services/scriptify/package.json ${HOME}/services/scriptify/bin ${HOME}/services/scriptify/src host/opt/tools/services/scriptify/
-      programs='/bin/sh /bin/cat /bin/mkfifo /bin/rm /bin/date /usr/local/bin/node'
+      programs='/bin/sh /bin/cat /usr/bin/awk /bin/mkfifo /bin/rm /bin/date /usr/local/bin/node'
       for file in $programs $(ldd $programs | grep -o '/[^ :]*' | sort -u)
       do mkdir -p "host$(dirname $file)"; cp -L $file "host$file"; done
       printf 'root:x:0:0::/root:/bin/sh\\n' > host/etc/passwd`

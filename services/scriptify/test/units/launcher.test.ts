@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { waitFor } from '../../../test/support/wait-for.ts'
+import { parseEnvFile } from '../../src/units/env-file.ts'
 import { renderService } from '../../src/units/install/render-service.ts'
 import { crond } from '../../src/units/systems/crond.ts'
 import { initd } from '../../src/units/systems/initd.ts'
@@ -41,7 +42,7 @@ async function launch(
   const files = await renderService(
     aService({
       ...{ name: 'probe', system, root: '/', user },
-      command: ['/bin/sh', '-c', `env > ${result}/draft && mv ${result}/draft ${result}/environment`],
+      command: ['/bin/sh', '-c', `env -0 > ${result}/draft && mv ${result}/draft ${result}/environment`],
       interval: undefined,
       rootdir: result,
       environment: { ...environment, LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: join(loaded, 'program') },
@@ -66,13 +67,21 @@ async function launch(
   const environmentFile = join(result, 'environment')
   return {
     status,
-    seen: readFileSync(environmentFile, 'utf8'),
+    seen: parseEnvironment(readFileSync(environmentFile, 'utf8')),
     runsAs: statSync(environmentFile).uid,
     accounts: new Set(readdirSync(loaded).map((file) => statSync(join(loaded, file)).uid)),
     folder: path,
     [Symbol.dispose]: () => folder.remove(),
   }
 }
+
+/** Reads what `env -0` prints. */
+const parseEnvironment = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    text
+      .split('\0')
+      .map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]),
+  )
 
 // Only root becomes another user.
 describe.runIf(process.getuid?.() === 0).each(SYSTEMS)('the launcher of $name', (system) => {
@@ -90,21 +99,44 @@ describe.runIf(process.getuid?.() === 0).each(SYSTEMS)('the launcher of $name', 
     expect(launched.runsAs).toBe(NOBODY)
     expect([...launched.accounts]).toEqual([NOBODY])
     // The shell that tells what it sees sets IFS itself.
-    if (variable !== 'IFS') expect(launched.seen).toContain(`${variable}=${value}\n`)
+    if (variable !== 'IFS') expect(launched.seen).toMatchObject({ [variable]: value })
   })
 
-  it('runs no line of the environment file as root', async () => {
-    using launched = await launch(system, {
-      user: 'nobody',
-      environment: {},
-      line: `RUN=x id -u > "$PWD/who" 2>&1\n`,
-    })
-    expect(readFileSync(join(launched.folder, 'result/who'), 'utf8').trim()).toBe(String(NOBODY))
+  it('reads the environment file as scriptify does, and runs nothing of it', async () => {
+    const lines = [
+      ...[
+        'A=two  words ',
+        "B='it\\'$x",
+        "b'",
+        'C="\\$x \\`y\\` \\" \\\\ \\z"',
+        'D=$(id >&2) `id >&2`',
+        'E=b"c" \\ ',
+      ],
+      ...[
+        'F="two',
+        "lines, it's\\",
+        'three"',
+        'G=c\r',
+        'export H=no',
+        '\uFEFFI=no',
+        '#J=no',
+        ' K = é ',
+        'L=id id',
+      ],
+      ...["M='\\'", 'N="a" b', 'O=', ' ; P=no', 'Q=a\\', 'b', 'R=last'],
+    ]
+    const text = `${lines.join('\n')}\n`
+    using launched = await launch(system, { user: 'nobody', environment: {}, line: text })
+    const { seen } = launched
+    const expected = parseEnvFile(text)
+    expect(Object.keys(expected)).toHaveLength(14)
+    expect(Object.fromEntries(Object.keys(expected).map((name) => [name, seen[name]]))).toEqual(expected)
+    expect(seen).not.toHaveProperty('H')
   })
 
   it('gives a service of root its variables', async () => {
     using launched = await launch(system, { environment: { GREETING: ' $HOME `id` "x" \\' } })
-    expect(launched.seen).toContain('GREETING= $HOME `id` "x" \\\n')
+    expect(launched.seen).toMatchObject({ GREETING: ' $HOME `id` "x" \\' })
     expect(launched.runsAs).toBe(0)
   })
 })

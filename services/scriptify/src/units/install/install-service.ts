@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import { requireRoot, startService } from '../control-service.ts'
-import { parseEnvFile, requirePlainEnvFile } from '../env-file.ts'
+import { parseEnvFile, requireReadableEnvFile } from '../env-file.ts'
 import type { InitSystem } from '../init-system.ts'
 import { inspectService } from '../inspect-service.ts'
 import { listServices } from '../list-services.ts'
@@ -57,7 +57,7 @@ async function prepare(given: InstallOptions, { systems, env }: InstallContext):
   const existing = await claimFiles(parsed, { systems, extras, found, force: options.force === true })
   const environmentPath = join(root, environmentFile(name))
   const keptEnvironment = existing.find(({ path }) => path === environmentPath)?.text ?? ''
-  requirePlainEnvFile(keptEnvironment, environmentPath)
+  requireReadableEnvFile(keptEnvironment, environmentPath)
   const keptVariables = parseEnvFile(keptEnvironment)
   const command = await findServiceCommand(options, {
     interval: parsed.interval,
