@@ -38,15 +38,25 @@ if (values.help) {
 }
 
 async function readSettings(): Promise<Environment> {
-  for (const name of ENVIRONMENTS) {
-    const isNew = await writeCredentials(CONFIG_DIR, name)
-    if (isNew) process.stdout.write(`Generated secrets: config/${name}/credentials.env\n`)
-  }
+  const unwritten = await generateSecrets()
   try {
     return await loadLaunchEnvironment(process.env)
   } catch (error) {
     if (!(error instanceof SettingsError || error instanceof ExtensionError)) throw error
-    process.stderr.write(`${errorMessage(error)}\n`)
+    process.stderr.write([errorMessage(error), ...unwritten, ''].join('\n'))
     process.exit(EXIT_CONFIGURATION)
+  }
+}
+
+/** Writes the secrets that are missing; returns why none could be written, which matters where none are set. */
+async function generateSecrets(): Promise<string[]> {
+  try {
+    for (const name of ENVIRONMENTS) {
+      const isNew = await writeCredentials(CONFIG_DIR, name)
+      if (isNew) process.stdout.write(`Generated secrets: config/${name}/credentials.env\n`)
+    }
+    return []
+  } catch (error) {
+    return [`No secrets were generated: start as the owner of this folder (${errorMessage(error)}).`]
   }
 }

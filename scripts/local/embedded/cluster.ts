@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from 'node:path'
 import { errorMessage } from '@latchkey/shared/app-error.ts'
 import { createOwnFolder } from '../own-folder.ts'
+import { adviseOnPostgres } from './advise-on-postgres.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 import type { ServerAccount } from './server-account.ts'
 
@@ -70,6 +71,7 @@ async function runInitdb(draft: string, { superuser, binaries, account }: Cluste
     '--no-instructions',
   ]
   await account.run(binaries.initdb, args).catch((cause: unknown) => {
-    throw new Error(`PostgreSQL's initdb failed: ${errorMessage(cause)}`, { cause })
+    const said = errorMessage(cause)
+    throw new Error(`PostgreSQL's initdb failed: ${adviseOnPostgres(said) ?? said}`, { cause })
   })
 }

@@ -17,6 +17,7 @@ import {
 const isRoot = process.getuid?.() === 0
 const ROOT_ONLY = isRoot ? '' : ' (skipped: takes root to try)'
 const NOBODY = 65_534
+const NAMELESS = 54_321
 
 // The tests look for processes in /proc.
 describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
@@ -86,4 +87,13 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
       expect(statSync(join(folder.path, 'postgres/data')).uid).toBe(NOBODY)
     },
   )
+
+  it.skipIf(!isRoot)(`says in one line that its user has no name${ROOT_ONLY}`, async () => {
+    await using folder = aDataDir()
+    chownSync(folder.path, NAMELESS, NAMELESS)
+    await expect(launch(folder.path, NAMELESS)).rejects.toThrow(
+      /^PostgreSQL's initdb failed: the user of this process has no name\. .*DATABASE_URL\.$/,
+    )
+    expect(readdirSync(folder.path)).toEqual([])
+  })
 })

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import { adviseOnPostgres } from './advise-on-postgres.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 import type { ServerAccount } from './server-account.ts'
 
@@ -55,10 +56,11 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
   let isStopping = false
   child.once('exit', () => child.stdin.end())
   const exited = once(child, 'close').then(([code, signal]) => {
+    if (isStopping) return undefined
+    const advice = adviseOnPostgres(lines.join('\n'))
     const said = lines.map((line) => `\n  ${line}`).join('')
-    return isStopping
-      ? undefined
-      : new Error(`The embedded PostgreSQL ended with ${signal ?? code}. PostgreSQL said:${said}`)
+    const reason = advice ? `: ${advice}` : `. PostgreSQL said:${said}`
+    return new Error(`The embedded PostgreSQL ended with ${signal ?? code}${reason}`)
   })
   const failure = await Promise.race([ready.promise, exited])
   if (failure) throw failure

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openHistory } from './history.ts'
 
@@ -62,18 +62,16 @@ it('says when nothing can be kept', () => {
 
 it('reads a file that it may not write, and leaves it as it is', () => {
   const path = aPath()
-  chmodSync(dirname(path), 0o755)
-  writeFileSync(path, '"1"\n', { mode: 0o444 })
-  // Root may write to any file.
-  const user = process.geteuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+  writeFileSync(path, '"1"\n', { mode: 0o400 })
+  // Root may write to any file. Another user could not read the modules of a checkout that is root's alone.
+  const withoutRights = process.geteuid?.() === 0 ? ['setpriv', '--inh-caps=-all', '--bounding-set=-all'] : []
   const script = `import { openHistory } from ${JSON.stringify(join(import.meta.dirname, 'history.ts'))}
     const history = openHistory(process.argv[1])
     history.add('2')
     console.log(JSON.stringify(history))`
-  const words = ['--input-type=module', '--eval', script, path]
-  const { entries, problem } = JSON.parse(
-    execFileSync(process.execPath, words, { ...user, encoding: 'utf8' }),
-  )
+  const command = [process.execPath, '--input-type=module', '--eval', script, path]
+  const [program = '', ...words] = [...withoutRights, ...command]
+  const { entries, problem } = JSON.parse(execFileSync(program, words, { encoding: 'utf8' }))
   expect(entries).toEqual(['2', '1'])
   expect(problem).toContain('cannot be read and written')
   expect(readFileSync(path, 'utf8')).toBe('"1"\n')
