@@ -7,17 +7,6 @@ if (!class_exists('ScriptifyExecutor')) {
     /** A database executor that connects by PDO when it is first used, so that the terminal starts without a database. */
     final class ScriptifyExecutor
     {
-        private const TABLES = 'select t.table_name as table_name, count(*) as column_count from information_schema.tables t
-            join information_schema.columns c on c.table_schema = t.table_schema and c.table_name = t.table_name
-            where t.table_schema = {schema} group by t.table_name order by t.table_name';
-        private const COLUMNS = 'select column_name as column_name, data_type as data_type, is_nullable as nullable, column_default as default_value
-            from information_schema.columns where table_schema = {schema} and table_name = :name order by ordinal_position';
-        /** MySQL commits before and after most statements that are not among these. */
-        private const ROLLED_BACK = '/\A(select|with|values|table|insert|update|delete|replace|show|explain|describe|desc|do)\z/';
-        private const TRANSACTION = '/\A(begin|start|commit|end|rollback|abort|savepoint|release|prepare|)\z/';
-        /** The SQLSTATE of what a read-only transaction, or any transaction, cannot run. */
-        private const REFUSED_BY_TRANSACTION = ['25006', '25001'];
-
         /** Whatever a server has set, a session reads and writes as Latchkey does. A pooler passes these options on. */
         private const POSTGRES_SESSION = '-c DateStyle=ISO,\\ MDY -c IntervalStyle=postgres -c TimeZone=UTC -c standard_conforming_strings=on';
         private const MYSQL_SESSION = [
@@ -28,106 +17,10 @@ if (!class_exists('ScriptifyExecutor')) {
             'set session transaction isolation level repeatable read, read write',
         ];
 
-        /** `terminal --sandbox`: one transaction, which ends with its connection and so is rolled back. */
-        public readonly bool $isSandboxed;
         private ?PDO $pdo = null;
-        private bool $mayWrite;
 
         public function __construct(private readonly ?string $url = null)
         {
-            $this->isSandboxed = getenv('SCRIPTIFY_SANDBOX') === '1';
-            $this->mayWrite = $this->isSandboxed || getenv('SCRIPTIFY_WRITE') === '1'
-                || preg_match('/\Aprod(uction)?\z/i', (string) getenv('APP_ENV')) !== 1;
-        }
-
-        /** Prints the tables, or the columns of one and the number of its rows. The terminal calls this for `.db`. */
-        public function describe(?string $name = null): void
-        {
-            $isPostgres = $this->isPostgres();
-            $inSchema = static fn (string $sql): string => str_replace('{schema}', $isPostgres ? 'any(current_schemas(false))' : 'database()', $sql);
-            if ($name === null) {
-                qq($inSchema(self::TABLES));
-            } elseif ($this->query($inSchema(self::COLUMNS), ['name' => $name]) === []) {
-                echo "There is no table {$name}\n";
-            } else {
-                qq($inSchema(self::COLUMNS), ['name' => $name]);
-                $quote = $isPostgres ? '"' : '`';
-                qq('select count(*) as row_count from ' . $quote . str_replace($quote, $quote . $quote, $name) . $quote);
-            }
-        }
-
-        /**
-         * Runs a statement as qq() does: in production first in a read-only transaction. When the database refuses it
-         * there, asks whether this session may write; throws unless the answer is yes.
-         */
-        public function guarded(string $sql, array $params = []): PDOStatement
-        {
-            if ($this->mayWrite || $this->pdo()->inTransaction()) {
-                return $this->statement($sql, $params);
-            }
-            $this->pdo()->exec('start transaction read only');
-            try {
-                return $this->statement($sql, $params);
-            } catch (PDOException $error) {
-                if (!in_array($error->getCode(), self::REFUSED_BY_TRANSACTION, true)) {
-                    throw $error;
-                }
-            } finally {
-                $this->pdo()->exec('commit');
-            }
-            $this->askToWrite();
-            return $this->statement($sql, $params);
-        }
-
-        private function askToWrite(): void
-        {
-            $environment = getenv('APP_ENV');
-            if (!stream_isatty(STDIN) || !stream_isatty(STDOUT)) {
-                throw new RuntimeException("qq() would write in APP_ENV={$environment}; allow it with terminal --write");
-            }
-            echo "This writes in APP_ENV={$environment}. Write in this session? (yes/no) ";
-            $this->mayWrite = trim((string) fgets(STDIN)) === 'yes';
-            if (!$this->mayWrite) {
-                throw new RuntimeException('Nothing was written');
-            }
-        }
-
-        /** The first word of a statement, after comments; empty for MySQL's comments that are executed. */
-        private static function verb(string $sql): string
-        {
-            preg_match('~\A(?:[\s(;]|--[^\n]*(?:\n|\z)|\#[^\n]*(?:\n|\z)|/\*(?!!).*?\*/)*([a-z]+)~is', $sql, $match);
-            return strtolower($match[1] ?? '');
-        }
-
-        private function isPostgres(): bool
-        {
-            return $this->pdo()->getAttribute(PDO::ATTR_DRIVER_NAME) === 'pgsql';
-        }
-
-        private function refuseCommit(string $sql): void
-        {
-            $verb = self::verb($sql);
-            $isRolledBack = $this->isPostgres() ? preg_match(self::TRANSACTION, $verb) !== 1 : preg_match(self::ROLLED_BACK, $verb) === 1;
-            if (!$isRolledBack) {
-                $form = $verb === '' ? 'statement of this form' : strtoupper($verb);
-                throw new RuntimeException("The sandbox runs no {$form}: it could not be rolled back");
-            }
-        }
-
-        /** PostgreSQL ends a transaction at its first error, except after a savepoint. */
-        private function executeInSandbox(string $sql, callable $execute): PDOStatement
-        {
-            $this->refuseCommit($sql);
-            if (!$this->isPostgres()) {
-                return $execute();
-            }
-            $this->pdo()->exec('savepoint scriptify');
-            try {
-                return $execute();
-            } catch (PDOException $error) {
-                $this->pdo()->exec('rollback to savepoint scriptify');
-                throw $error;
-            }
         }
 
         /** Runs a statement with named parameters; returns the rows of a select. */
@@ -144,12 +37,6 @@ if (!class_exists('ScriptifyExecutor')) {
 
         /** Prepares and runs a statement. */
         public function statement(string $sql, array $params = []): PDOStatement
-        {
-            $execute = fn (): PDOStatement => $this->prepareAndRun($sql, $params);
-            return $this->isSandboxed ? $this->executeInSandbox($sql, $execute) : $execute();
-        }
-
-        private function prepareAndRun(string $sql, array $params): PDOStatement
         {
             $statement = $this->pdo()->prepare($sql);
             foreach ($params as $name => $value) {
@@ -169,13 +56,7 @@ if (!class_exists('ScriptifyExecutor')) {
         /** The connection, opened on first use. */
         public function pdo(): PDO
         {
-            if ($this->pdo === null) {
-                $this->pdo = self::connect($this->url ?? self::databaseUrl());
-                if ($this->isSandboxed) {
-                    $this->pdo->beginTransaction();
-                }
-            }
-            return $this->pdo;
+            return $this->pdo ??= self::connect($this->url ?? self::databaseUrl());
         }
 
         /** Forgets the connection: the next statement opens another. The terminal calls this after a crash. */
@@ -277,7 +158,7 @@ if (!function_exists('qq')) {
     function qq(string $sql, array $params = []): void
     {
         $begin = hrtime(true);
-        $statement = $GLOBALS['executor']->guarded($sql, $params);
+        $statement = $GLOBALS['executor']->statement($sql, $params);
         $rows = $statement->columnCount() > 0 ? $statement->fetchAll(PDO::FETCH_NUM) : [];
         $milliseconds = number_format((hrtime(true) - $begin) / 1e6, 1);
         if ($statement->columnCount() === 0) {

@@ -3,7 +3,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import { pathToFileURL } from 'node:url'
 import { parseEnv } from 'node:util'
 
@@ -19,11 +18,8 @@ interface Result {
 interface RunOptions {
   /** Dates and numbers as the server writes them: a Date would be shown in another zone, a number could lose digits. */
   asWritten?: boolean
-  /** Runs the statement in a read-only transaction, unless a transaction is open already. */
-  readOnly?: boolean
 }
 interface Connection {
-  dialect: 'postgres' | 'mysql'
   run(sql: string, parameters: Parameters, options: RunOptions): Promise<Result>
   /** Closes it, with nothing running on it. */
   close(): Promise<void>
@@ -41,9 +37,6 @@ interface Session {
 
 /** The prompt awaits a promise with this mark. */
 const AWAITED = Symbol.for('scriptify.awaited')
-
-/** `terminal --sandbox`: one transaction, which ends with its connection and so is rolled back. */
-const IS_SANDBOX = process.env.SCRIPTIFY_SANDBOX === '1'
 
 /** A database executor that connects when it is first used, so that the terminal starts without a database. */
 export const executor = createExecutor()
@@ -77,8 +70,7 @@ function createExecutor() {
     const forget = () => {
       if (session === opened) session = undefined
     }
-    const opening = connect(databaseUrl(), forget)
-    const connection = IS_SANDBOX ? opening.then(enterSandbox) : opening
+    const connection = connect(databaseUrl(), forget)
     const opened = { connection, last: connection, running: 0, isAbandoned: false }
     // A connection that failed to open is not kept.
     opened.connection.catch(forget)
@@ -103,8 +95,6 @@ function createExecutor() {
     session = undefined
   }
   return {
-    /** Whether nothing that it writes stays. */
-    isSandboxed: IS_SANDBOX,
     /** Runs a statement with named parameters (`:name`); returns its rows. */
     query: async (sql: string, parameters: Parameters = {}): Promise<Row[]> =>
       toObjects(await run(sql, parameters)),
@@ -113,21 +103,6 @@ function createExecutor() {
       (await run(sql, parameters)).changed ?? 0,
     /** Rows, columns and count at once, as qq() needs them. */
     run,
-    /** Prints the tables, or the columns of one and the number of its rows. The terminal calls this for `.db`. */
-    async describe(name?: string): Promise<void> {
-      session ??= open()
-      const { dialect } = await session.connection
-      const schema = dialect === 'postgres' ? 'any(current_schemas(false))' : 'database()'
-      if (name === undefined) return printQuery(TABLES.replace('{schema}', schema), {})
-      const columns = COLUMNS.replace('{schema}', schema)
-      if ((await run(columns, { name })).rows.length === 0) return console.log(`There is no table ${name}`)
-      await printQuery(columns, { name })
-      const quote = dialect === 'postgres' ? '"' : '`'
-      await printQuery(
-        `select count(*) as "rows" from ${quote}${name.replaceAll(quote, quote + quote)}${quote}`,
-        {},
-      )
-    },
     /** Closes each connection as soon as nothing runs on it. The terminal calls this at the end of a script. */
     close(): void {
       isClosing = true
@@ -136,81 +111,12 @@ function createExecutor() {
     /** Ends the connection and its statement: the next statement opens another. The terminal calls this after Ctrl-C. */
     async reconnect(): Promise<void> {
       if (!session) return
-      if (IS_SANDBOX) console.error('The sandbox was rolled back with its connection')
       const { connection } = Object.assign(session, { isAbandoned: true })
       session = undefined
       const opened = await connection.catch(() => undefined)
       await opened?.abort()
     },
   }
-}
-
-const TABLES = `select t.table_name as "table", count(*) as "columns" from information_schema.tables t
-  join information_schema.columns c on c.table_schema = t.table_schema and c.table_name = t.table_name
-  where t.table_schema = {schema} group by t.table_name order by t.table_name`
-const COLUMNS = `select column_name as "column", data_type as "type", is_nullable as "nullable", column_default as "default"
-  from information_schema.columns where table_schema = {schema} and table_name = :name order by ordinal_position`
-
-/** Begins the transaction. Each statement runs to a savepoint: PostgreSQL ends a transaction at its first error. */
-async function enterSandbox(connection: Connection): Promise<Connection> {
-  const { dialect } = connection
-  const tell = (sql: string) => connection.run(sql, {}, {})
-  await tell(dialect === 'postgres' ? 'begin' : 'set autocommit = 0')
-  return {
-    ...connection,
-    async run(sql, parameters, options) {
-      refuseCommit(sql, dialect)
-      if (dialect === 'mysql') return connection.run(sql, parameters, options)
-      await tell('savepoint scriptify')
-      try {
-        return await connection.run(sql, parameters, options)
-      } catch (error) {
-        await tell('rollback to savepoint scriptify')
-        throw error
-      }
-    },
-  }
-}
-
-/** The first word of a statement, after comments; empty for MySQL's comments that are executed. */
-const verbOf = (sql: string): string =>
-  /^(?:[\s(;]|--[^\n]*(?:\n|$)|#[^\n]*(?:\n|$)|\/\*(?!!)[\s\S]*?\*\/)*([a-z]+)/i
-    .exec(sql)?.[1]
-    ?.toLowerCase() ?? ''
-
-/** MySQL commits before and after most statements that are not among these. */
-const ROLLED_BACK = /^(select|with|values|table|insert|update|delete|replace|show|explain|describe|desc|do)$/
-const TRANSACTION = /^(begin|start|commit|end|rollback|abort|savepoint|release|prepare|)$/
-
-function refuseCommit(sql: string, dialect: Connection['dialect']): void {
-  const verb = verbOf(sql)
-  if (dialect === 'postgres' ? !TRANSACTION.test(verb) : ROLLED_BACK.test(verb)) return
-  throw refusal(
-    `The sandbox runs no ${verb.toUpperCase() || 'statement of this form'}: it could not be rolled back`,
-  )
-}
-
-let mayWrite =
-  process.env.SCRIPTIFY_WRITE === '1' || IS_SANDBOX || !/^prod(uction)?$/i.test(process.env.APP_ENV ?? '')
-
-/** Whether a read-only transaction, or any transaction, cannot run the statement: by its SQLSTATE. */
-const isRefusedByTransaction = (error: { code?: unknown; sqlState?: unknown }): boolean =>
-  ['25006', '25001'].includes(String(error.sqlState ?? error.code))
-
-/** Asks whether this session may write in production; throws unless the answer is yes. */
-async function askToWrite(): Promise<void> {
-  if (!process.stdin.isTTY || !process.stdout.isTTY)
-    throw refusal(`qq() would write in APP_ENV=${process.env.APP_ENV}; allow it with terminal --write`)
-  const keyboard = createInterface({ input: process.stdin, output: process.stdout })
-  try {
-    const answer = await keyboard.question(
-      `This writes in APP_ENV=${process.env.APP_ENV}. Write in this session? (yes/no) `,
-    )
-    mayWrite = answer.trim() === 'yes'
-  } finally {
-    keyboard.close()
-  }
-  if (!mayWrite) throw refusal('Nothing was written')
 }
 
 /** Settles as the promise does, or never: what awaits an abandoned statement must neither print nor continue. */
@@ -265,10 +171,7 @@ async function connectToPostgres(url: string, onLost: () => void): Promise<Conne
   const { default: pgPromise } = await loadDriver('pg-promise', () => import('pg-promise'))
   const library = pgPromise({ noWarnings: true })
   const { types } = library.pg
-  const readOnlyMode = new pgPromise.txMode.TransactionMode({ readOnly: true })
   const connection = await library(withSession(url)).connect({ direct: true, onLost })
-  // The types of pg-promise lack a method of this class of pg.
-  const client = connection.client as unknown as { getTransactionStatus(): string }
   const { DATE, TIMESTAMP, TIMESTAMPTZ } = types.builtins
   const readTypes = {
     ...types,
@@ -286,17 +189,13 @@ async function connectToPostgres(url: string, onLost: () => void): Promise<Conne
         : (text: string) => text,
   }
   return {
-    dialect: 'postgres',
-    async run(sql, parameters, { asWritten, readOnly }) {
+    async run(sql, parameters, { asWritten }) {
       const query = new pgPromise.ParameterizedQuery({
         ...numberParameters(sql, parameters),
         rowMode: 'array',
         types: asWritten ? asWrittenTypes : readTypes,
       })
-      const mustBegin = readOnly && client.getTransactionStatus() === 'I'
-      const running = mustBegin
-        ? connection.tx({ mode: readOnlyMode }, (transaction) => transaction.result<unknown[]>(query))
-        : connection.result<unknown[]>(query)
+      const running = connection.result<unknown[]>(query)
       const { rows, fields, rowCount, command } = await asServerSaid(running)
       const givesRows = fields.length > 0 || command === 'SELECT'
       return { rows, columns: fields.map(({ name }) => name), ...(!givesRows && { changed: rowCount }) }
@@ -336,16 +235,8 @@ async function connectToMysql(url: string, onLost: () => void): Promise<Connecti
   })
   connection.on('error', onLost)
   for (const sql of MYSQL_SESSION) await connection.query(sql)
-  /** Returns false in a transaction, where the server refuses the first statement. */
-  const beginReadOnly = () =>
-    connection
-      .query('set transaction read only')
-      .then(() => connection.query('start transaction'))
-      .then(Boolean, () => false)
   return {
-    dialect: 'mysql',
-    async run(sql, parameters, { asWritten, readOnly }) {
-      const mustEnd = readOnly && (await beginReadOnly())
+    async run(sql, parameters, { asWritten }) {
       const statement = {
         sql,
         rowsAsArray: true,
@@ -354,9 +245,7 @@ async function connectToMysql(url: string, onLost: () => void): Promise<Connecti
         ...(asWritten && { dateStrings: true, bigNumberStrings: true }),
       }
       const values = parameters as Record<string, string>
-      const [result, fields] = await asServerSaid(connection.execute(statement, values)).finally(
-        () => mustEnd && connection.query('commit'),
-      )
+      const [result, fields] = await asServerSaid(connection.execute(statement, values))
       if (!Array.isArray(result)) return { rows: [], columns: [], changed: result.affectedRows }
       return { rows: result as unknown[][], columns: (fields ?? []).map(({ name }) => name) }
     },
@@ -416,12 +305,7 @@ function databaseUrl(): string {
 
 async function printQuery(sql: string, parameters: Parameters): Promise<void> {
   const begin = performance.now()
-  const run = () => executor.run(sql, parameters, { asWritten: true, readOnly: !mayWrite })
-  const { rows, columns, changed } = await run().catch(async (error) => {
-    if (mayWrite || !isRefusedByTransaction(error)) throw error
-    await askToWrite()
-    return run()
-  })
+  const { rows, columns, changed } = await executor.run(sql, parameters, { asWritten: true })
   const took = `(${(performance.now() - begin).toFixed(1)} ms)`
   if (changed !== undefined) return console.log(`${changed} row(s) changed ${took}`)
   console.log(`${table(columns, rows)}${rows.length} row(s) ${took}`)

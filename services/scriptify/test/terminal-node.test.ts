@@ -224,10 +224,6 @@ describe('the node terminal, used by one case after the other', () => {
       'throw proxy': 'Uncaught (cannot be shown: Error: trap)',
       'Promise.reject(proxy)': 'Uncaught (cannot be shown: Error: trap)',
       '({ [Symbol.for("nodejs.util.inspect.custom")]() { throw new Odd() } })': '=> (cannot be shown)',
-      '.doc proxy': 'proxy: Proxy\n(cannot be shown: Error: trap)',
-      '.doc proxy.then': 'proxy.then is not defined',
-      '.doc Odd': 'Odd: (cannot be shown: 4)',
-      '.doc odd': 'odd: object\n{ constructor: [Getter] }',
       '.ls': 'proxy  Proxy\nlist  Proxy\nheir  object\nOdd  class\nodd  object\n',
     }
     for (const [line, answer] of Object.entries(answers))
@@ -337,36 +333,6 @@ describe('the node terminal, used by one case after the other', () => {
     await terminal.see(/node> $/)
   })
 
-  const DOCUMENTED = [
-    { name: 'twice', shows: 'Doubles a number.\ntwice(n)\n' },
-    { name: 'Pair', shows: 'Two numbers.\nclass Pair\n  sum(scale)\n  dump(...rest)\n' },
-    { name: 'Pair.prototype.sum', shows: 'Adds both.\nsum(scale)\n' },
-    { name: 'Pair.prototype.dump', shows: '.dump\ndump(...rest)\n' },
-    {
-      name: 'probe.add',
-      shows: "Adds two numbers.\n\nSlowly.\nadd(one: string, two: string = '2'): string\n",
-    },
-    { name: 'greet', shows: "greet(name: string, greeting = 'Hello'): Promise<string>\n" },
-    { name: 'hello', shows: 'Greets.\nhello(name: string): string\n' },
-    { name: 'Math.max', shows: 'function max() { [native code] }\n' },
-    { name: 'number', shows: 'number: number\n7\n' },
-    { name: 'nothing', shows: 'nothing is not defined\n' },
-  ]
-  it('documents what it knows', async ({ terminal }) => {
-    const source = './services/scriptify/test/run/node/src'
-    for (const line of [
-      `import { Probe, greet } from '${source}/probe.ts'; import { hello } from '${source}/exported.ts'`,
-      'const probe = new Probe(); const number = 7',
-      '/** Doubles a number. */ function twice(n: number): number { return 2 * n }',
-      '/** Two numbers. */ class Pair { /** Adds both. */ sum(scale: number) {} dump(...rest: number[]) {} }',
-    ])
-      expect(await terminal.enter(line)).not.toContain('Error')
-    for (const { name, shows } of DOCUMENTED)
-      expect(await terminal.enter(`.doc ${name}`)).toContain(`${shows}node> `)
-    expect(await terminal.enter('.show probe.add')).toContain('Number(one) + Number(two)')
-    expect(await terminal.enter('.ls')).toMatch(/\nPair {2}class\n/)
-  })
-
   it('survives any number of Ctrl-C while it starts a new process', async ({ terminal }) => {
     terminal.type(`${SAY_BEGUN}; while (true);\r`)
     await terminal.see('begun')
@@ -456,8 +422,6 @@ describe('the node terminal, used by one case after the other', () => {
     await terminal.enter('.clear')
     expect(await terminal.enter('typeof kept')).toContain("=> 'undefined'")
     expect(await terminal.enter('.help')).toContain('.reload')
-    expect(await terminal.enter('.show')).toContain('.show needs the name of')
-    expect(await terminal.enter('.db')).toMatch(/The executor is missing: [^=]*node> $/)
   })
 
   it('stops an endless loop in a timer at Ctrl-C, and keeps its state', async ({ terminal }) => {
@@ -478,7 +442,7 @@ describe('the node terminal, used by one case after the other', () => {
     await terminal.enter(
       `const slow = { [Symbol.for("nodejs.util.inspect.custom")]() { ${busy}; return "whole" } }`,
     )
-    terminal.type('.doc slow\r')
+    terminal.type('slow\r')
     await terminal.see('begun')
     terminal.type(CTRL_C)
     await terminal.see(/whole\s+node> $/)

@@ -4,8 +4,6 @@ import type { CommandWords } from '../io/replace-process.ts'
 export interface BackendOptions {
   rootdir: string
   env: NodeJS.ProcessEnv
-  /** False keeps no sleeping copy of the worker (php only). */
-  fork: boolean
 }
 
 /** What the terminal needs to know about a language; everything else goes through the worker's protocol. */

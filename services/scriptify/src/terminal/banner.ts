@@ -23,18 +23,13 @@ export function formatBanner(
     preload === undefined ? 'No preload file' : `Preload: ${preload}`,
     ...(added === 0 ? [] : [`Environment variables loaded: ${added}`]),
     ...(backend.name === 'php' && !opened.forks
-      ? ['No copy by fork: after a crash, only plain variables come back']
+      ? ['php has no pcntl: a fatal error or an exit() takes the variables with it']
       : []),
     ...(history.problem === undefined ? [] : [history.problem]),
     ...opened.notes,
-    ...(setup.sandbox ? [SANDBOX] : []),
     '.help lists the commands. To exit, press Ctrl-D or type exit',
   ].join('\n')
 }
-
-const SANDBOX =
-  'Sandbox: what the executor writes is rolled back at the end. Not covered: other connections, files, requests, mails and queues,\n' +
-  'sequences, and tables of MySQL without transactions'
 
 function productionWarning({ APP_ENV }: NodeJS.ProcessEnv): string {
   const text = ` PRODUCTION: APP_ENV=${APP_ENV}. Statements run against production data. `

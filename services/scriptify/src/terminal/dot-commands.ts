@@ -6,7 +6,6 @@ export interface DotCommandContext {
   history: History
   /** The variables that --env and the service added. */
   environment: Record<string, string>
-  evaluate(code: string): Promise<void>
   print(text: string): void
   leave(): void
 }
@@ -58,32 +57,6 @@ const COMMANDS: Record<string, DotCommand> = {
       print(await session.list())
     },
   },
-  doc: {
-    usage: '.doc <name>',
-    effect: 'show the comment and signature of a function, class or method',
-    run: (context, name) => describe(context, { name, command: 'doc' }),
-  },
-  show: {
-    usage: '.show <name>',
-    effect: 'show the source of a function, class or method',
-    run: (context, name) => describe(context, { name, command: 'show' }),
-  },
-  time: {
-    usage: '.time <code>',
-    effect: 'evaluate, and show how long it took',
-    run: async ({ evaluate, print }, code) => {
-      const begin = performance.now()
-      await evaluate(code)
-      print(`${(performance.now() - begin).toFixed(1)} ms`)
-    },
-  },
-  db: {
-    usage: '.db [table]',
-    effect: 'list the tables of the executor’s database, or the columns of one and its rows',
-    run: async ({ session, evaluate }, name) => {
-      await evaluate(session.codeOfDatabase(name))
-    },
-  },
   env: {
     usage: '.env',
     effect: 'list the environment variables of --env and the service, secrets hidden',
@@ -120,17 +93,6 @@ function helpText(): string {
     'until it is complete. `;;` at its end hides its value. A line that begins with a space is not kept in',
     'the history.',
   ].join('\n')
-}
-
-async function describe(
-  { session, print }: DotCommandContext,
-  { name, command }: { name: string; command: 'doc' | 'show' },
-): Promise<void> {
-  print(
-    name === ''
-      ? `.${command} needs the name of a function, class or method`
-      : await session.describe(name, command === 'show'),
-  )
 }
 
 async function restart({ session, print }: DotCommandContext, keepsVariables: boolean): Promise<void> {

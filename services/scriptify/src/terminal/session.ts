@@ -1,5 +1,3 @@
-import type { RuntimeName } from '../classes/choose-runtime.ts'
-import { CliError, EXIT } from '../io/cli-error.ts'
 import type { Answer } from './worker/protocol.ts'
 import { createSessionMemory, type SessionMemory } from './worker/session-memory.ts'
 import {
@@ -26,10 +24,6 @@ export interface Session {
   complete(line: string): Promise<{ word: string; candidates: string[] }>
   /** Lists variables, functions and classes. */
   list(): Promise<string>
-  /** Documents a function, class or method, or gives its source. */
-  describe(name: string, source: boolean): Promise<string>
-  /** The code that prints the tables of the executor's database, or one of them. */
-  codeOfDatabase(table: string): string
   /** Asks the worker to stop what it runs: the first Ctrl-C. */
   interrupt(): void
   /** Kills the worker: the second Ctrl-C. The running statement is lost, the session is not. */
@@ -39,48 +33,21 @@ export interface Session {
   close(): Promise<void>
 }
 
-/**
- * Opens a session; resolves when its worker is ready. Rejects with a CliError: 1 if its process dies before that, 2 without
- * the sandbox that it is to have.
- */
+/** Opens a session; resolves when its worker is ready. Rejects with a CliError (1) if its process dies before that. */
 export async function openSession(options: SessionOptions): Promise<Session> {
   const memory = createSessionMemory()
   const worker = superviseWorker(options, memory)
   return {
-    opened: await open(worker, options),
+    opened: await worker.start(),
     isIncomplete: async (code) => (await worker.ask({ type: 'check', code })).incomplete,
     evaluate: (code) => evaluate(worker, memory, code),
     complete: (line) => worker.ask({ type: 'complete', line }),
     list: async () => (await worker.ask({ type: 'list' })).text,
-    describe: async (name, source) =>
-      (await worker.describe({ type: 'describe', name, source })) ??
-      `${name} cannot be described: loading it ended the process`,
-    codeOfDatabase: (table) => databaseCode(options.backend.name, table),
     interrupt: worker.interrupt,
     kill: worker.kill,
     restart: ({ keepsVariables }) => restart(worker, memory, keepsVariables),
     close: worker.close,
   }
-}
-
-async function open(worker: SupervisedWorker, { sandbox, preload }: SessionOptions): Promise<Opened> {
-  const opened = await worker.start()
-  if (!sandbox || opened.sandboxed) return opened
-  await worker.close()
-  throw new CliError(
-    `--sandbox needs an executor with isSandboxed, and ${preload ?? 'a terminal without a preload file'} has none`,
-    EXIT.usage,
-  )
-}
-
-function databaseCode(runtime: RuntimeName, table: string): string {
-  const missing = `"The executor is missing: .db needs a preload file that defines it\\n"`
-  if (runtime === 'node') {
-    const name = table === '' ? '' : JSON.stringify(table)
-    return `typeof executor === 'undefined' ? process.stdout.write(${missing}) : await executor.describe(${name});;`
-  }
-  const name = table === '' ? '' : `'${table.replaceAll(/['\\]/g, '\\$&')}'`
-  return `if (isset($executor)) { $executor->describe(${name}); } else { echo ${missing}; }`
 }
 
 async function evaluate(

@@ -31,12 +31,7 @@ export interface TerminalOptions {
   execute?: string
   /** Prints the value of a script's last statement; --execute always does. */
   print?: boolean
-  fork: boolean
   history: boolean
-  /** Rolls back what the preload's executor writes. */
-  sandbox?: boolean
-  /** Lets the preload's qq() write in production. */
-  write?: boolean
 }
 
 /** Runs a terminal until it ends; resolves with the exit code. */
@@ -58,23 +53,17 @@ export async function startTerminal(
 }
 
 async function prepareSession(
-  { rootdir: folder, preload: requested, runtime, fork, sandbox = false, write = false }: TerminalOptions,
+  { rootdir: folder, preload: requested, runtime }: TerminalOptions,
   { ownEnv, environment }: { ownEnv: NodeJS.ProcessEnv; environment: Record<string, string> },
 ): Promise<SessionSetup> {
   const rootdir = getFolder(folder ?? process.cwd())
-  const env = { ...ownEnv, ...environment, ...permissions({ sandbox, write }) }
+  const env = { ...ownEnv, ...environment }
   const preload = typeof requested === 'string' ? getPreload(rootdir, requested) : undefined
   const name = chooseTerminalRuntime(rootdir, { runtime, preload })
-  const backend = await BACKENDS[name]({ rootdir, env: { ...env, PATH: ownEnv.PATH }, fork })
+  const backend = await BACKENDS[name]({ rootdir, env: { ...env, PATH: ownEnv.PATH } })
   const ownPreload = requested === undefined ? findPreload(rootdir, backend) : undefined
-  return { backend, rootdir, env, preload: preload ?? ownPreload, sandbox }
+  return { backend, rootdir, env, preload: preload ?? ownPreload }
 }
-
-/** How the preload learns of the options; one that the caller's environment has does not count. */
-const permissions = ({ sandbox, write }: { sandbox: boolean; write: boolean }): NodeJS.ProcessEnv => ({
-  SCRIPTIFY_SANDBOX: sandbox ? '1' : '',
-  SCRIPTIFY_WRITE: write ? '1' : '',
-})
 
 function getFolder(path: string): string {
   const absolute = resolve(path)

@@ -71,7 +71,7 @@ export function createStatementReader(options: StatementReaderOptions): Statemen
       if (lines.length === 0 && isExitCommand(entry)) return leave()
       if (lines.length > 0 || !isDotCommand(entry)) return readLine(entry, signal)
       history.add(entry)
-      await runDotCommand(entry, { session, history, environment, evaluate, print, leave })
+      await runDotCommand(entry, { session, history, environment, print, leave })
     },
   }
 }

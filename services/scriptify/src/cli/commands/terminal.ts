@@ -29,12 +29,7 @@ export function createTerminalCommand(context: CliContext): Command {
     .option('-r, --rootdir <dir>', 'the project’s folder (default: this folder)')
     .option('-x, --execute <code>', 'evaluate this code, print its value, and exit')
     .option('--print', 'in a script, print the value of the last statement')
-    .option('--no-fork', 'keep no sleeping copy of the php process (for gRPC, Xdebug, threads)')
     .option('--no-history', 'neither read nor write the history file')
-    .addOption(
-      new Option('--sandbox', 'roll back at the end what the preload’s executor writes').conflicts('write'),
-    )
-    .option('--write', 'with APP_ENV=prod: let qq() write without asking')
     .addHelpText('after', EXAMPLES)
     .action(async (service: string | undefined, options: TerminalOptions) => {
       const { startTerminal } = await import('../../terminal/start-terminal.ts')

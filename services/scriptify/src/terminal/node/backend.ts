@@ -9,7 +9,7 @@ const RUN_SCRIPT = join(import.meta.dirname, `run-script${extname(import.meta.fi
 const DEFAULT_HEAP_MEGABYTES = 512
 
 /** Evaluates in the same Node that runs the terminal. */
-export function nodeBackend({ rootdir, env }: Pick<BackendOptions, 'rootdir' | 'env'>): TerminalBackend {
+export function nodeBackend({ rootdir, env }: BackendOptions): TerminalBackend {
   const limit = readMemoryLimit(env)
   const heapOf = (megabytes: number | undefined) =>
     megabytes === undefined ? [] : [`--max-old-space-size=${megabytes}`]

@@ -23,7 +23,7 @@ function textOf(value: unknown, colors: boolean): string {
 }
 
 /** Says why a value cannot be shown. Anything may be thrown, also what cannot be a text. */
-export function cannotBeShown(error: unknown): string {
+function cannotBeShown(error: unknown): string {
   try {
     return `(cannot be shown: ${String(error)})`
   } catch {

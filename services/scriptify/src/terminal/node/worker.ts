@@ -8,8 +8,8 @@ import { types } from 'node:util'
 import { importModule, useProjectSyntax } from '../../classes/node/project-syntax.ts'
 import type { EndRequest, WorkerMessage, WorkerRequest } from '../worker/protocol.ts'
 import { completionsOf } from './completion.ts'
-import { describe, listVariables } from './describe.ts'
 import { createEvaluator, type Evaluation, ExitCalled } from './evaluator.ts'
+import { listVariables } from './list-variables.ts'
 import { isIncomplete } from './parse-code.ts'
 import { type PreparedCode, prepareCode } from './prepare-code.ts'
 import { describeError, render } from './render.ts'
@@ -62,8 +62,6 @@ function inspect(request: Exclude<Numbered, { type: 'start' | 'eval' }>): Messag
       return { type: 'completions', ...completionsOf(request.line, evaluator) }
     case 'list':
       return { type: 'listed', text: listVariables(userVariables()) }
-    case 'describe':
-      return { type: 'described', text: describe(request.name, { ...request, read: evaluator.read, colors }) }
     case 'snapshot':
       return { type: 'snapshot', snapshot: takeSnapshot(userVariables()), names: userNames() }
     default:
@@ -91,13 +89,7 @@ async function start(request: Extract<Numbered, { type: 'start' }>): Promise<Mes
     forks: false,
     notes,
     names: userNames(),
-    sandboxed: isSandboxed(),
   }
-}
-
-function isSandboxed(): boolean {
-  const executor: unknown = Reflect.get(globalThis, 'executor')
-  return typeof executor === 'object' && executor !== null && Reflect.get(executor, 'isSandboxed') === true
 }
 
 /** Imports a file, if there is one; gives the note about its failure. */

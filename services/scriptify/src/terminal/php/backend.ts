@@ -10,7 +10,7 @@ const RUN_SCRIPT = fileURLToPath(new URL('run-script.php', import.meta.url))
 const DEFAULT_MEMORY_LIMIT = '256M'
 
 /** Evaluates in an installed php; throws a CliError (5) if there is none. */
-export async function phpBackend({ rootdir, env, fork }: BackendOptions): Promise<TerminalBackend> {
+export async function phpBackend({ rootdir, env }: BackendOptions): Promise<TerminalBackend> {
   const file = await findPhp(env)
   const limit = readMemoryLimit(env)?.text
   const settings = [`memory_limit=${limit ?? DEFAULT_MEMORY_LIMIT}`, 'error_reporting=32767']
@@ -21,7 +21,7 @@ export async function phpBackend({ rootdir, env, fork }: BackendOptions): Promis
     autoloader: findAutoloader(rootdir, env),
     worker: {
       file,
-      args: [...iniOptions(settings), WORKER, ...(fork ? [] : ['--no-fork'])],
+      args: [...iniOptions(settings), WORKER],
       hasInterruptPipe: false,
     },
     scriptCommand: async () => [

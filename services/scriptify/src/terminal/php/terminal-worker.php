@@ -15,9 +15,7 @@ foreach (['code-stream', 'channel', 'backup', 'failure', 'renderer', 'imports', 
 }
 unset($_);
 
-\Latchkey\Scriptify\Terminal\Worker::open(!in_array('--no-fork', $argv, true));
-$argv = [$argv[0]];
-$argc = 1;
+\Latchkey\Scriptify\Terminal\Worker::open();
 
 while (\Latchkey\Scriptify\Terminal\Worker::next()) {
     try {

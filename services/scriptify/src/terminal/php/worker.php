@@ -29,7 +29,6 @@ final class Worker
     /** @var array{id: int, type: string, ...} the request in progress */
     private static array $request = ['id' => 0, 'type' => ''];
     private static string $shows = 'nothing';
-    private static string $sentSnapshot = '';
 
     /** @var list<array{code: string, step: string}> the code that `start` has still to run */
     private static array $opening = [];
@@ -37,13 +36,13 @@ final class Worker
     /** @var list<string> messages for the user, collected while opening */
     private static array $notes = [];
 
-    public static function open(bool $mayFork): void
+    public static function open(): void
     {
         CodeStream::register();
         self::$channel = new Channel('php://fd/3');
         self::$imports = new Imports();
         self::$pid = (int) getmypid();
-        self::$forks = $mayFork && function_exists('pcntl_fork') && function_exists('posix_kill');
+        self::$forks = function_exists('pcntl_fork') && function_exists('posix_kill');
         self::$terminal = self::$forks ? posix_getppid() : 0;
         self::watchInterrupts();
         register_shutdown_function(self::atShutdown(...));
@@ -134,8 +133,7 @@ final class Worker
             'check' => ['type' => 'checked', 'incomplete' => Completeness::isIncomplete($code)],
             'complete' => ['type' => 'completions'] + Completion::of((string) $request['line'], self::$imports),
             'list' => ['type' => 'listed', 'text' => Listing::variables(self::userVariables(), self::$libraries)],
-            'describe' => ['type' => 'described', 'text' => Listing::describe((string) $request['name'], (bool) $request['source'], self::$imports)],
-            'snapshot' => ['type' => 'snapshot', 'snapshot' => self::snapshot(), 'names' => array_keys(self::userVariables())],
+            'snapshot' => ['type' => 'snapshot', 'snapshot' => Snapshot::take(self::userVariables()), 'names' => array_keys(self::userVariables())],
         });
         return false;
     }
@@ -191,7 +189,7 @@ final class Worker
     private static function ready(): void
     {
         self::reply(['type' => 'ready', 'pid' => self::$pid, 'version' => PHP_VERSION, 'forks' => self::$forks,
-            'notes' => self::$notes, 'names' => array_keys(self::userVariables()), 'sandboxed' => is_object($GLOBALS['executor'] ?? null) && ($GLOBALS['executor']->isSandboxed ?? false) === true]);
+            'notes' => self::$notes, 'names' => array_keys(self::userVariables())]);
         self::$request = ['id' => 0, 'type' => ''];
     }
 
@@ -280,8 +278,7 @@ final class Worker
         }
         ini_set('memory_limit', '-1');
         $reason = self::causeOfDeath();
-        self::$channel->write(['id' => self::$request['id'], 'type' => 'dying', 'reason' => $reason]
-            + (self::$forks ? [] : ['snapshot' => self::snapshot()]));
+        self::$channel->write(['id' => self::$request['id'], 'type' => 'dying', 'reason' => $reason]);
         while (ob_get_level() > 0) {
             ob_end_flush();
         }
@@ -308,25 +305,13 @@ final class Worker
         self::$backup?->discard();
     }
 
-    /** @return array{declarations?: list<string>, snapshot?: string, names?: list<string>} what a new worker needs */
+    /** @return array{declarations?: list<string>, names?: list<string>} what a new worker needs */
     private static function memory(): array
     {
         $source = (string) (self::$request['code'] ?? '');
         $declarations = [...Statements::imports($source), ...Statements::declarations($source)];
         $memory = $declarations === [] ? [] : ['declarations' => $declarations];
-        if (self::$forks) {
-            return $memory;
-        }
-        $snapshot = self::snapshot();
-        if ($snapshot !== self::$sentSnapshot) {
-            $memory['snapshot'] = self::$sentSnapshot = $snapshot;
-        }
-        return $memory + ['names' => array_keys(self::userVariables())];
-    }
-
-    private static function snapshot(): string
-    {
-        return Snapshot::take(self::userVariables());
+        return self::$forks ? $memory : $memory + ['names' => array_keys(self::userVariables())];
     }
 
     /** @return array<string, mixed> */

@@ -20,8 +20,6 @@ export interface CrashReport {
   reason: string
   /** The signal that ended the process. */
   signal: NodeJS.Signals | undefined
-  /** The last snapshot that the process managed to send. */
-  snapshot: string | undefined
   /** The notes of the copy that took over; undefined if none did. */
   restored: string[] | undefined
 }

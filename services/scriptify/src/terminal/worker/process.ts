@@ -50,14 +50,14 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
   /** The process that evaluates: the child itself, or the copy that took over after its death. */
   let pid = child.pid ?? 0
   let copy: number | undefined
-  /** The end that the evaluating process has announced. */
-  let announced: Partial<CrashReport> = {}
+  /** The reason that the evaluating process has given for its end. */
+  let announced: string | undefined
   let isOver = false
 
   const report = (crash: Partial<CrashReport>) => {
-    const { reason = crash.reason ?? 'its process died', snapshot } = announced
-    announced = {}
-    options.onDeath({ signal: undefined, restored: undefined, ...crash, reason, snapshot })
+    const reason = announced ?? crash.reason ?? 'its process died'
+    announced = undefined
+    options.onDeath({ signal: undefined, restored: undefined, ...crash, reason })
   }
   const channel = openChannel(socket, (notification) => {
     switch (notification.type) {
@@ -65,7 +65,7 @@ export function startWorker(options: WorkerOptions): WorkerProcess {
         copy = notification.pid
         return
       case 'dying':
-        announced = { reason: notification.reason, snapshot: notification.snapshot }
+        announced = notification.reason
         return
       case 'restored':
         pid = notification.pid

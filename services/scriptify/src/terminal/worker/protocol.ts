@@ -20,8 +20,6 @@ interface Ready {
   forks: boolean
   notes: string[]
   names: string[]
-  /** Whether the preload's executor rolls back what it writes. */
-  sandboxed: boolean
 }
 
 interface Done extends Memory {
@@ -45,10 +43,9 @@ export type WorkerMessage = { id: number } & (
   | { type: 'checked'; incomplete: boolean }
   | { type: 'completions'; word: string; candidates: string[] }
   | { type: 'listed'; text: string }
-  | { type: 'described'; text: string }
   | { type: 'snapshot'; snapshot: string; names: string[] }
   | { type: 'opening'; step: OpeningStep }
-  | { type: 'dying'; reason: string; snapshot?: string | undefined }
+  | { type: 'dying'; reason: string }
   | { type: 'protected'; pid: number }
   | { type: 'restored'; pid: number; notes: string[] }
 )
@@ -74,7 +71,6 @@ export type WorkerRequest =
   | { type: 'complete'; line: string }
   | { type: 'list' }
   | { type: 'snapshot' }
-  | { type: 'describe'; name: string; source: boolean }
 
 /** Asks the worker to end; it does not answer. */
 export interface EndRequest {
@@ -88,5 +84,4 @@ export interface AnswerOf {
   complete: 'completions'
   list: 'listed'
   snapshot: 'snapshot'
-  describe: 'described'
 }

@@ -6,8 +6,6 @@ export interface SessionMemory {
   carriedOver(): { declarations: string[]; snapshot: string | undefined }
   /** Notes what a statement declared and changed. */
   update(done: Pick<Answer<'done'>, 'declarations' | 'snapshot' | 'names'>): void
-  /** Replaces the snapshot, if a newer one is given. */
-  setSnapshot(latest: string | undefined): void
   /** Notes the variables of a worker that has started; gives those of the user that it lacks. */
   started(present: string[]): string[]
   /** Drops declarations and variables. */
@@ -27,9 +25,6 @@ export function createSessionMemory(): SessionMemory {
       declarations = [...declarations.filter((old) => !added.includes(old)), ...added]
       snapshot = done.snapshot ?? snapshot
       names = done.names ?? names
-    },
-    setSnapshot(latest) {
-      snapshot = latest ?? snapshot
     },
     started(present) {
       const lost = names.filter((name) => !preloaded.has(name) && !present.includes(name))

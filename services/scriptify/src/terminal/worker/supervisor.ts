@@ -12,8 +12,6 @@ export interface SessionSetup {
   rootdir: string
   env: NodeJS.ProcessEnv
   preload: string | undefined
-  /** Whether the preload's executor has to roll back what it writes. */
-  sandbox: boolean
 }
 
 export interface SessionOptions extends SessionSetup {
@@ -24,7 +22,7 @@ export interface SessionOptions extends SessionSetup {
 }
 
 /** What a worker reports when it is ready. */
-export type Opened = Pick<Answer<'ready'>, 'version' | 'forks' | 'notes' | 'names' | 'sandboxed'>
+export type Opened = Pick<Answer<'ready'>, 'version' | 'forks' | 'notes' | 'names'>
 
 /** The notes of a worker that continues a session: the variables that it lacks, and the notes of its start. */
 export const notesOf = ({ lost, notes }: Restarted): string[] => [
@@ -46,8 +44,6 @@ export interface SupervisedWorker {
   start(): Promise<Restarted>
   /** Asks the worker, and the next one if it dies. */
   ask<T extends Repeatable>(request: Extract<WorkerRequest, { type: T }>): Promise<Answer<AnswerOf[T]>>
-  /** Documents a name, for which a class may be loaded; undefined if that ended the process. */
-  describe(request: Extract<WorkerRequest, { type: 'describe' }>): Promise<string | undefined>
   /** Evaluates a statement; gives the cause, after recovery, if the statement ended the process. */
   evaluate(code: string): Promise<Answer<'done'> | { cause: string }>
   interrupt(): void
@@ -130,7 +126,7 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
   }
   const notifyOfRecovery = async () => {
     const opened = await whenStarted()
-    notify('The session was started again with its imports, declarations and plain variables')
+    notify('The session was started again, with its imports and declarations')
     for (const note of notesOf(opened)) notify(note)
   }
   const onNotification = (notification: Extract<WorkerNotification, { type: 'log' | 'opening' }>) => {
@@ -138,7 +134,6 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
     if (notification.type === 'opening') step = notification.step
   }
   const onDeath = (crash: CrashReport) => {
-    memory.setSnapshot(crash.snapshot)
     handle(crash.restored === undefined ? 'died' : 'replaced', crash)
   }
   const whenStarted = () => {
@@ -166,16 +161,6 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
       } catch (error) {
         if (!hasCrashed(error)) throw error
         return (await whenReady()).ask(request)
-      }
-    },
-    async describe(request) {
-      const asked = await whenReady()
-      try {
-        return (await asked.ask(request)).text
-      } catch (error) {
-        // Another process would load the same class.
-        if (hasCrashed(error)) return undefined
-        throw error
       }
     },
     async evaluate(code) {
