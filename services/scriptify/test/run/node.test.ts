@@ -29,6 +29,14 @@ describe.concurrent('a method in TypeScript', () => {
     expect(await node.run(args)).toEqual({ code: 0, stdout: '{"value":"x"}\n', stderr: '' })
   })
 
+  it('may say what its `this` is, which no argument gives', async () => {
+    const bound = ['src/typed.ts#Typed::bound', '--arg', '1', '--arg', '2']
+    expect((await node.run([...bound, '--print'])).stdout).toBe('[2,"2"]\n')
+    expect((await node.run([...bound, '--arg', '3'])).stderr).toMatch(
+      /takes 2 arguments, not 3: --arg <one: number> --arg <two: string>\n$/,
+    )
+  })
+
   it('that never finishes is said so', async () => {
     const { code, stderr } = await node.run(['src/probe.ts#Probe::never'])
     expect(code).toBe(1)

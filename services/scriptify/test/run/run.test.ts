@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Language, languages, quote, startLanguage } from './language.ts'
 
 const HOSTILE = [
@@ -36,9 +36,6 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
   let language: Language
   beforeAll(async () => {
     if (isThere) language = await startLanguage(name)
-  })
-  afterAll(async () => {
-    await language?.stop()
   })
 
   describe.skipIf(!isThere)('a method', () => {
@@ -117,6 +114,21 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
         args: ['when', '2026-11-24T10:00:00Z'],
         prints: expect.stringContaining('2026-11-24T10:00:00.000'),
       },
+      {
+        types: 'an exact large number',
+        args: ['add', '9007199254740992', '0'],
+        prints: expect.stringMatching(/^9007199254740992(\.0)?$/),
+      },
+      {
+        types: 'the last day of a month',
+        args: ['when', '31 Jan 2026 00:00:00 GMT'],
+        prints: expect.stringContaining('2026-01-31T00:00:00.000'),
+      },
+      {
+        types: 'a leap day',
+        args: ['when', '2028-02-29'],
+        prints: expect.stringContaining('2028-02-29T00:00:00.000'),
+      },
       { types: 'a list', args: ['list', '[1,[2]]'], prints: '[1,[2]]' },
       { types: 'an object', args: ['object', '{"a":1}'], prints: '{"a":1}' },
       { types: 'the rest', args: ['sum', '1', '2', '3'], prints: '6' },
@@ -130,11 +142,23 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
 
     it.each([
       { args: ['add', '2', 'x'], says: /^Argument 2, "x", does not fit <(two|b).*>\n$/ },
+      ...['1e400', '1e-400', '12345678901234567890', '9007199254740993'].map((text) => ({
+        args: ['add', text],
+        says: /^Argument 1, .*, does not fit <\D+>\n$/,
+      })),
+      {
+        args: ['list', '[12345678901234567890]'],
+        says: /^Argument 1, .*, does not fit <values: .*>\n$/,
+      },
+      ...['2026-02-31', '2026-02-30T10:00:00+02:00', '29 February 2026'].map((text) => ({
+        args: ['when', text],
+        says: /^Argument 1, .*, does not fit <at: Date.*>(: give a date)?\n$/,
+      })),
       { args: ['flags', 'maybe', '1'], says: /^Argument 1, "maybe", does not fit <on: bool(ean)?>\n$/ },
       { args: ['nothing', 'x'], says: /^Argument 1, "x", does not fit <one: .*>\n$/ },
       {
         args: ['level', 'nope'],
-        says: /^Argument 1, "nope", does not fit <level: .*>(: give low, high)?\n$/,
+        says: /^Argument 1, "nope", does not fit <level: .*>: give low, high\n$/,
       },
       {
         args: ['when', 'soon-ish'],
@@ -246,6 +270,12 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
         args: ['\\App\\Probe::still', '-a', 'x'],
         code: 2,
         says: 'takes 0 arguments, not 1\n',
+      },
+      {
+        why: 'JSON with a number that changes',
+        args: ['\\App\\Probe::describe', '--json-arg', '{"id":12345678901234567890}'],
+        code: 2,
+        says: 'give it as a string',
       },
       {
         why: 'no JSON',

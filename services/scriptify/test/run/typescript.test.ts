@@ -58,7 +58,7 @@ describe.concurrent('TypeScript with more than types', () => {
     }
     expect(await add('--arg', '2', '--arg', 'XL')).toMatchObject({
       code: 2,
-      stderr: 'Argument 2, "XL", does not fit <size: Size = Size.Large>\n',
+      stderr: 'Argument 2, "XL", does not fit <size: Size = Size.Large>: give S, L\n',
     })
     expect((await run(folder, 'src/job.ts#Job::add', '--showdocs')).stdout).toContain(
       "Adds.\n\nUsage: scriptify run 'src/job.ts#Job::add' --arg <a: number> ",

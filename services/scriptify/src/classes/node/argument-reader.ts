@@ -1,8 +1,13 @@
+import { isSameNumber, parseExactJson } from '../../io/exact-json.ts'
 import { isRecord } from '../../io/json-object.ts'
 import type { Node } from './syntax-node.ts'
 
 /** Returns the value that an argument stands for, or nothing where it does not fit. A text is parsed; a value of JSON is checked. */
-export type ArgumentReader = (argument: unknown) => [value: unknown] | []
+export interface ArgumentReader {
+  (argument: unknown): [value: unknown] | []
+  /** The texts that fit, where these can be listed. */
+  readonly choices?: readonly string[]
+}
 
 /** The types that a file declares, by their names. */
 export type DeclaredTypes = ReadonlyMap<string, Node>
@@ -15,11 +20,8 @@ const check = (fits: boolean, value: unknown): [unknown] | [] => (fits ? [value]
 const readText: ArgumentReader = (argument) => check(typeof argument === 'string', argument)
 
 const readNumber: ArgumentReader = (argument) => {
-  const isWritten = typeof argument === 'string' && argument.trim() !== ''
-  return check(
-    (isWritten && Number.isFinite(Number(argument))) || typeof argument === 'number',
-    Number(argument),
-  )
+  const isWritten = typeof argument === 'string' && argument.trim() !== '' && isSameNumber(argument)
+  return check(isWritten || typeof argument === 'number', Number(argument))
 }
 
 const readBigint: ArgumentReader = (argument) =>
@@ -32,37 +34,53 @@ const readBoolean: ArgumentReader = (argument) => {
 }
 
 const readDate: ArgumentReader = (argument) => {
-  const date = new Date(typeof argument === 'string' ? argument : Number.NaN)
-  return check(!Number.isNaN(date.getTime()), date)
+  const text = typeof argument === 'string' ? argument : ''
+  const date = new Date(text)
+  return check(!Number.isNaN(date.getTime()) && hasItsDay(text), date)
+}
+
+/** JavaScript reads 31 February as 3 March: the day and the month of the date have to be among the numbers in the text. */
+function hasItsDay(text: string): boolean {
+  const day = text.replace(/[T ]\d{1,2}:\S*/, ' ').trim()
+  if (!/\b(29|30|31)\b/.test(day)) return true
+  const numbers = (day.match(/\d+/g) ?? []).map(Number)
+  const date = new Date(day)
+  // A date without a time is one of UTC or of this zone, depending on its form.
+  return [[date.getUTCDate(), date.getUTCMonth()] as const, [date.getDate(), date.getMonth()] as const].some(
+    ([ofMonth, month]) => numbers.includes(ofMonth) && (/[a-z]{3}/i.test(day) || numbers.includes(month + 1)),
+  )
 }
 
 const readJson =
   (fits: (value: unknown) => boolean): ArgumentReader =>
   (argument) => {
     try {
-      const value: unknown = typeof argument === 'string' ? JSON.parse(argument) : argument
+      const value = typeof argument === 'string' ? parseExactJson(argument) : argument
       return check(fits(value), value)
     } catch {
       return []
     }
   }
 
-const readExactly =
-  (value: unknown, text = String(value)): ArgumentReader =>
-  (argument) =>
-    check(argument === value || argument === text, value)
+function readExactly(value: unknown, text = String(value)): ArgumentReader {
+  const read = (argument: unknown) => check(argument === value || argument === text, value)
+  return Object.assign(read, { choices: [text] })
+}
 
 /** Reads by the first reader that fits; a text stays a text where a string is allowed. */
-const readFirst =
-  (readers: readonly ArgumentReader[]): ArgumentReader =>
-  (argument) => {
-    const ordered = readers.includes(readText) ? [readText, ...readers] : readers
+function readFirst(readers: readonly ArgumentReader[]): ArgumentReader {
+  const ordered = readers.includes(readText) ? [readText, ...readers] : readers
+  const readAny = (argument: unknown): ReturnType<ArgumentReader> => {
     for (const read of ordered) {
       const found = read(argument)
       if (found.length > 0) return found
     }
     return []
   }
+  return readers.every(({ choices }) => choices !== undefined)
+    ? Object.assign(readAny, { choices: readers.flatMap(({ choices = [] }) => choices) })
+    : readAny
+}
 
 const readObject = readJson(isRecord)
 const readArray = readJson(Array.isArray)
@@ -162,7 +180,9 @@ function readerOfEnum(members: readonly Node[]): ArgumentReader {
   const readers = members.map(({ id, initializer }): ArgumentReader => {
     if (!initializer) {
       const value = next++
-      return (argument) => check([value, `${value}`, id?.name].includes(argument as string), value)
+      const read = (argument: unknown) =>
+        check([value, `${value}`, id?.name].includes(argument as string), value)
+      return Object.assign(read, { choices: [id?.name ?? `${value}`] })
     }
     const { type, value } = initializer
     if (type === 'NumericLiteral') next = Number(value) + 1

@@ -169,12 +169,15 @@ function toSignature(source: Source, node: Node | undefined): Pick<Declaration, 
 }
 
 const toParameters = ({ source, types }: Source, { params = [] }: Node): Parameter[] =>
-  params.map((parameter) => ({
-    text: textOf(source, parameter),
-    read: readerOf(parameter, types),
-    isOptional: /^(AssignmentPattern|RestElement)$/.test(parameter.type) || parameter.optional === true,
-    isRest: parameter.type === 'RestElement',
-  }))
+  // The first one may only say the type of `this`, which no argument gives.
+  params
+    .filter(({ type, name }) => type !== 'Identifier' || name !== 'this')
+    .map((parameter) => ({
+      text: textOf(source, parameter),
+      read: readerOf(parameter, types),
+      isOptional: /^(AssignmentPattern|RestElement)$/.test(parameter.type) || parameter.optional === true,
+      isRest: parameter.type === 'RestElement',
+    }))
 
 const textOf = (source: string, { start, end }: Node): string =>
   source.slice(start, end).replaceAll(/\s+/g, ' ').trim()

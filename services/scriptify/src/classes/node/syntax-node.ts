@@ -5,6 +5,7 @@ export interface Node {
   type: string
   start: number
   end: number
+  name?: string
   loc: { start: Position; end: Position }
   leadingComments?: { type: string; value: string }[]
   body?: { body?: Node[]; members?: Node[] }

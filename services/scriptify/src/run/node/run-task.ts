@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url'
 import { printableLines } from '@latchkey/text/printable.ts'
 import { importModule, useProjectSyntax } from '../../classes/node/project-syntax.ts'
 import { CliError, EXIT, errorMessage } from '../../io/cli-error.ts'
+import { parseExactJson } from '../../io/exact-json.ts'
 import { requireEnterableFolder, requireReadableFile } from '../../io/require-path.ts'
 import { exitOnFailedOutput } from '../../io/standard-streams.ts'
 import type { CallerOptions } from '../method-call.ts'
@@ -91,13 +92,17 @@ async function readArguments(target: Target, { args, jsonArgs = [] }: CallerOpti
     const found = parameter.read(argument)
     if (found.length > 0) return found[0]
     const shown = JSON.stringify(argument).replace(/^(.{40}).+$/su, '$1…')
-    throw new CliError(`Argument ${index + 1}, ${shown}, does not fit <${parameter.text}>`, EXIT.usage)
+    const choices = parameter.read.choices === undefined ? '' : `: give ${parameter.read.choices.join(', ')}`
+    throw new CliError(
+      `Argument ${index + 1}, ${shown}, does not fit <${parameter.text}>${choices}`,
+      EXIT.usage,
+    )
   })
 }
 
 function parseJson(text: string, index: number): unknown {
   try {
-    return JSON.parse(text)
+    return parseExactJson(text)
   } catch (error) {
     throw new CliError(`Argument ${index + 1} is not JSON: ${errorMessage(error)}`, EXIT.usage)
   }

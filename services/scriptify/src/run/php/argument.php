@@ -68,7 +68,7 @@ final class Argument
             'mixed' => [self::withArrays($value)],
             'string' => is_string($value) ? [$value] : [],
             'int' => is_int($value) || filter_var($text ?? '', FILTER_VALIDATE_INT) !== false ? [(int) $value] : [],
-            'float' => is_int($value) || is_float($value) || is_numeric($text) ? [(float) $value] : [],
+            'float' => (is_int($value) || is_float($value) || is_numeric($text)) && self::isSameFloat((string) $value) ? [(float) $value] : [],
             'bool' => self::boolean($value),
             'true', 'false' => self::boolean($value) === [$name === 'true'] ? [$name === 'true'] : [],
             'null' => $value === null || $text === 'null' ? [null] : [],
@@ -76,6 +76,31 @@ final class Argument
             'object' => self::json($value, false, is_object(...)),
             default => [],
         };
+    }
+
+    /** Whether a float can hold a number: neither INF, nor another integer, nor 0 in place of a small one. */
+    private static function isSameFloat(string $text): bool
+    {
+        $float = (float) $text;
+        if ($float === 0.0) {
+            return preg_match('/^[^e]*[1-9]/i', $text) === 0;
+        }
+        return preg_match('/^\s*([+-]?)0*(\d+)\s*$/', $text, $digits) === 1
+            ? number_format(abs($float), 0, '', '') === $digits[2]
+            : is_finite($float);
+    }
+
+    /**
+     * Decodes JSON; throws a JsonException also for a number that would become another one.
+     */
+    public static function decodeJson(string $text, bool $asArray): mixed
+    {
+        $value = json_decode($text, $asArray, 512, JSON_THROW_ON_ERROR);
+        $integersAsText = json_decode($text, $asArray, 512, JSON_THROW_ON_ERROR | JSON_BIGINT_AS_STRING);
+        if (serialize($value) !== serialize($integersAsText) || str_contains(serialize($value), 'd:INF;')) {
+            throw new \JsonException('it has a number that php cannot hold: give it as a string');
+        }
+        return $value;
     }
 
     /** @return array{}|array{bool} */
@@ -91,8 +116,12 @@ final class Argument
     /** @return array{}|array{mixed} */
     private static function json(mixed $value, bool $asArray, callable $fits): array
     {
-        $read = is_string($value) ? json_decode($value, $asArray) : ($asArray ? self::withArrays($value) : $value);
-        return $fits($read) ? [$read] : [];
+        try {
+            $read = is_string($value) ? self::decodeJson($value, $asArray) : ($asArray ? self::withArrays($value) : $value);
+            return $fits($read) ? [$read] : [];
+        } catch (\JsonException) {
+            return [];
+        }
     }
 
     /** Arrays for the objects of JSON, as `json_decode($text, true)` has them. */
@@ -117,7 +146,9 @@ final class Argument
             return [];
         }
         try {
-            return $value === '' ? [] : [$name === \DateTime::class ? new \DateTime((string) $value) : new \DateTimeImmutable((string) $value)];
+            $date = $name === \DateTime::class ? new \DateTime((string) $value) : new \DateTimeImmutable((string) $value);
+            // php warns about 31 February, and reads it as 3 March.
+            return $value === '' || (\DateTime::getLastErrors()['warning_count'] ?? 0) > 0 ? [] : [$date];
         } catch (\Exception) {
             return [];
         }

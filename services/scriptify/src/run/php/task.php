@@ -97,7 +97,7 @@ final class Task
     private static function decode(string $text, int $number): mixed
     {
         try {
-            return json_decode($text, false, 512, JSON_THROW_ON_ERROR);
+            return Argument::decodeJson($text, false);
         } catch (\JsonException $error) {
             throw new CliError("Argument {$number} is not JSON: {$error->getMessage()}", CliError::USAGE);
         }

@@ -46,6 +46,10 @@ export class Typed {
     return numbers.reduce((sum, number) => sum + number, 0)
   }
 
+  bound(this: Typed, one: number, two: string): unknown[] {
+    return [this.add(one, 1), two]
+  }
+
   untyped(value: unknown): unknown {
     return value
   }
