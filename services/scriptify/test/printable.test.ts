@@ -177,7 +177,6 @@ describe.each(languages.filter(({ name }) => name === 'php'))(
     beforeAll(async () => {
       if (isThere) language = await startLanguage(name)
     })
-    afterAll(() => language?.stop())
 
     it.runIf(isThere).each([
       { source: 'an error', command: 'run hostile.php#Hostile::fail' },

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { PassThrough, Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
@@ -18,6 +18,8 @@ interface RunOptions {
   cwd?: string
   /** Whether standard output is a terminal. */
   isTTY?: boolean
+  /** Starts the program that scriptify turns into. Default: on this machine. */
+  startProgram?(command: CommandWords, env: NodeJS.ProcessEnv): ChildProcessWithoutNullStreams
 }
 
 /**
@@ -32,13 +34,15 @@ export async function runInProcess(args: readonly string[], options: RunOptions 
 /** The same, with standard output as it is. */
 export async function runForBytes(
   args: readonly string[],
-  { env = {}, input = '', cwd, isTTY = false }: RunOptions,
+  { env = {}, input = '', cwd, isTTY = false, startProgram }: RunOptions,
 ): Promise<{ code: number; bytes: Buffer; stderr: string }> {
   const stdin = Readable.from(input.length > 0 ? [Buffer.from(input)] : [], { objectMode: false })
   const stdout = Object.assign(new PassThrough(), { isTTY })
   const stderr = new PassThrough()
-  const replace = ([file, ...words]: CommandWords, env: NodeJS.ProcessEnv) => {
-    const child = spawn(file, words, { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
+  const startHere = ([file, ...words]: CommandWords, env: NodeJS.ProcessEnv) =>
+    spawn(file, words, { cwd, env, stdio: 'pipe' })
+  const replace = (command: CommandWords, env: NodeJS.ProcessEnv) => {
+    const child = (startProgram ?? startHere)(command, env)
     child.stdin.on('error', () => undefined).end(input)
     child.stdout.pipe(stdout, { end: false })
     child.stderr.pipe(stderr, { end: false })

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import type { StartedTestContainer } from 'testcontainers'
 import { sharedServer } from '../../test/servers/shared-server.ts'
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
@@ -30,14 +29,33 @@ export const COMPILED_ONCE = { NODE_COMPILE_CACHE: '/var/cache/node' }
 /** Name by which the machine reaches what listens on the host, such as the shared servers. */
 export const HOST = 'host.docker.internal'
 
-/** A machine with Node 24 and php 8.4, this project at its own path, and nothing running. */
-export async function startPhpMachine(): Promise<StartedTestContainer> {
-  const { GenericContainer } = await import('testcontainers')
-  return new GenericContainer(await sharedServer('php-image'))
-    .withBindMounts([{ source: ROOT, target: ROOT, mode: 'ro' }])
-    .withEnvironment(COMPILED_ONCE)
-    .withWorkingDir(ROOT)
-    .withExtraHosts([{ host: HOST, ipAddress: 'host-gateway' }])
-    .withCommand(['sleep', 'infinity'])
-    .start()
+/** The machine with Node 24 and php 8.4 that the files of a run share, with this project at its own path. */
+export interface PhpMachine {
+  getId(): string
+  exec(words: readonly string[]): Promise<{ exitCode: number; output: string }>
+  copyContentToContainer(files: readonly { content: string; target: string }[]): Promise<void>
+}
+
+export async function findPhpMachine(): Promise<PhpMachine> {
+  const id = await sharedServer('php-machine')
+  const exec = (words: readonly string[], input = '') =>
+    new Promise<{ exitCode: number; output: string }>((resolve) => {
+      const child = execFile('docker', ['exec', '-i', id, ...words], (error, stdout, stderr) => {
+        resolve({ exitCode: error ? Number(error.code) : 0, output: stdout + stderr })
+      })
+      child.stdin?.end(input)
+    })
+  return {
+    getId: () => id,
+    exec,
+    async copyContentToContainer(files) {
+      for (const { content, target } of files) {
+        const { exitCode, output } = await exec(
+          ['sh', '-c', 'mkdir -p "$(dirname "$0")" && cat > "$0"', target],
+          content,
+        )
+        if (exitCode !== 0) throw new Error(`${target} was not written: ${output}`)
+      }
+    },
+  }
 }

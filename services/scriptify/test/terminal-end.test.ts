@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
-import type { StartedTestContainer } from 'testcontainers'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hasDocker, MAIN, startPhpMachine } from './terminal-docker.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { findPhpMachine, hasDocker, MAIN, type PhpMachine } from './terminal-docker.ts'
 
 /** What a statement does when its terminal ends. */
 const STATEMENTS = {
@@ -14,11 +13,10 @@ const STATEMENTS = {
 }
 
 describe.skipIf(!(await hasDocker())).concurrent('a terminal that ends', () => {
-  let machine: StartedTestContainer
+  let machine: PhpMachine
   beforeAll(async () => {
-    machine = await startPhpMachine()
+    machine = await findPhpMachine()
   })
-  afterAll(() => machine?.stop())
 
   /**
    * Types lines into a terminal and ends it by a script of sh, once the last of them runs; gives the processes that are left

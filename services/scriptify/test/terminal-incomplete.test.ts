@@ -1,7 +1,6 @@
-import type { StartedTestContainer } from 'testcontainers'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { isIncomplete } from '../src/terminal/node/parse-code.ts'
-import { hasDocker, ROOT, startPhpMachine } from './terminal-docker.ts'
+import { findPhpMachine, hasDocker, type PhpMachine, ROOT } from './terminal-docker.ts'
 
 // biome-ignore-start lint/suspicious/noTemplateCurlyInString: typed code
 const TYPESCRIPT = {
@@ -181,12 +180,9 @@ const PHP = {
 }
 
 describe.skipIf(!(await hasDocker()))('typed php', () => {
-  let machine: StartedTestContainer
+  let machine: PhpMachine
   beforeAll(async () => {
-    machine = await startPhpMachine()
-  })
-  afterAll(async () => {
-    await machine?.stop()
+    machine = await findPhpMachine()
   })
 
   it('goes on exactly where the engine misses something', async () => {

@@ -1,11 +1,10 @@
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
-import type { StartedTestContainer } from 'testcontainers'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { sharedServer } from '../../test/servers/shared-server.ts'
 import type { SharedServer } from '../../test/servers/shared-servers.ts'
 import { waitFor } from '../../test/support/wait-for.ts'
-import { HOST, hasDocker, MAIN, ROOT, startPhpMachine } from './terminal-docker.ts'
+import { findPhpMachine, HOST, hasDocker, MAIN, type PhpMachine, ROOT } from './terminal-docker.ts'
 import { startTypist } from './terminal-pty.ts'
 import { watchScreen } from './terminal-screen.ts'
 
@@ -13,12 +12,11 @@ const CTRL_C = '\x03'
 const prompt = /php[>*] /
 
 describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
-  let machine: StartedTestContainer
+  let machine: PhpMachine
 
   beforeAll(async () => {
-    machine = await startPhpMachine()
+    machine = await findPhpMachine()
   })
-  afterAll(() => machine?.stop())
 
   const openTerminal = async (
     args: string[] = ['--no-preload'],

@@ -5,13 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import type { StartedTestContainer } from 'testcontainers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createCli } from '../src/cli/cli.ts'
 import { runCli } from '../src/cli/run-cli.ts'
 import type { CommandWords } from '../src/io/replace-process.ts'
 import { type Ended, runInProcess } from './run-in-process.ts'
-import { hasDocker, MAIN, ROOT, startPhpMachine } from './terminal-docker.ts'
+import { findPhpMachine, hasDocker, MAIN, type PhpMachine, ROOT } from './terminal-docker.ts'
 
 interface Case {
   why: string
@@ -413,7 +412,7 @@ const quote = (word: string) => `'${word.replaceAll("'", "'\\''")}'`
 
 /** Runs programs in the machine, one after the other, with what is piped into each. */
 async function runAll(
-  machine: StartedTestContainer,
+  machine: PhpMachine,
   commands: { words: CommandWords; env: NodeJS.ProcessEnv; input: string }[],
 ): Promise<Ended[]> {
   const script = commands.map(({ words, env, input }) => {
@@ -434,14 +433,14 @@ async function runAll(
 
 describe.skipIf(!(await hasDocker()))('a php script', () => {
   const ended: Ended[] = []
-  let machine: StartedTestContainer
+  let machine: PhpMachine
   // The machine has this project at its own path.
   const folder = mkdtempSync(join(ROOT, 'node_modules', '.cache', 'scriptify-script-'))
   beforeAll(async () => {
     for (const [name, source] of Object.entries(FILES)) writeFileSync(join(folder, name), source)
     const probe = '#!/bin/sh\nprintf "\\n/usr/bin/php\\t8.4.0\\t80400\\n"\n'
     writeFileSync(join(folder, 'probe'), probe, { mode: 0o755 })
-    machine = await startPhpMachine()
+    machine = await findPhpMachine()
     const commands = PHP.map(async (each) => ({
       ...(await commandOf(each, folder)),
       input: each.script ?? '',
@@ -450,7 +449,6 @@ describe.skipIf(!(await hasDocker()))('a php script', () => {
   })
   afterAll(async () => {
     rmSync(folder, { recursive: true })
-    await machine?.stop()
   })
 
   it.each(PHP.map((each, index) => ({ ...each, index })))('means with $why what php means', (each) => {

@@ -13,8 +13,6 @@ const imageOf = (name: string, folder: string, dockerfile: string) => ({
   },
 })
 
-/** Node 24 and php 8.4. */
-export const php = imageOf('latchkey-test/php:8.4', '.', 'terminal-php.Dockerfile')
 /** Node 24 and php 8.4 with systemd, other init systems and Composer. */
 export const systemdPhp = imageOf('latchkey-test/systemd-php:1', 'units', 'systemd-php.Dockerfile')
 /** Systemd and Node 24. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Language, languages, startLanguage } from './language.ts'
 
 interface Failure {
@@ -262,9 +262,6 @@ describe.concurrent.each(languages)('a failure in $name', ({ name, isThere }) =>
   beforeAll(async () => {
     if (isThere) language = await startLanguage(name)
   })
-  afterAll(async () => {
-    await language?.stop()
-  })
 
   describe.skipIf(!isThere).each(FAILURES[name])('by $method', ({ method, line, trace }) => {
     const hint = trace.length > 1 ? ' (more: --trace)' : ''
@@ -305,19 +302,14 @@ describe.concurrent.each(languages)('a failure in $name', ({ name, isThere }) =>
   )
 })
 
-describe.skipIf(!languages.some(({ name, isThere }) => name === 'php' && isThere))(
-  'a fatal error in php',
-  () => {
-    it.each(['--trace', '', '--daemon'])(
-      'has its message, its file and its line, with %s',
-      async (option) => {
-        await using stack = new AsyncDisposableStack()
-        const php = await startLanguage('php')
-        stack.defer(php.stop)
-        const { code, stderr } = await php.run(['App\\Failing::fatal', ...(option ? [option] : [])])
-        expect(code).toBe(1)
-        expect(stderr).toMatch(/Fatal error: .*Twice.* in .*Failing\.php.* on line \d+/)
-      },
-    )
+it
+  .skipIf(!languages.some(({ name, isThere }) => name === 'php' && isThere))
+  .each(['--trace', '', '--daemon'])(
+  'a fatal error in php has its message, its file and its line, with %s',
+  async (option) => {
+    const php = await startLanguage('php')
+    const { code, stderr } = await php.run(['App\\Failing::fatal', ...(option ? [option] : [])])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/Fatal error: .*Twice.* in .*Failing\.php.* on line \d+/)
   },
 )

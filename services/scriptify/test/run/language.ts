@@ -1,7 +1,10 @@
-import { execFile } from 'node:child_process'
-import type { StartedTestContainer } from 'testcontainers'
+import { execFile, spawn } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { CommandWords } from '../../src/io/replace-process.ts'
 import { type Ended, runInProcess } from '../run-in-process.ts'
-import { hasDocker, MAIN, ROOT, startPhpMachine } from '../terminal-docker.ts'
+import { findPhpMachine, hasDocker, MAIN, type PhpMachine, ROOT } from '../terminal-docker.ts'
 
 const HERE = `${ROOT}/services/scriptify/test/run`
 
@@ -19,7 +22,6 @@ export interface Language {
   run(args: readonly string[]): Promise<Ended>
   /** The same in a process, as from a shell. */
   runFromShell(args: readonly string[]): Promise<Ended>
-  stop(): Promise<void>
 }
 
 /** php runs in a container, so that these suites need none on this machine. */
@@ -29,7 +31,7 @@ export const languages: { name: 'php' | 'node'; isThere: boolean }[] = [
 ]
 
 export async function startLanguage(name: 'php' | 'node'): Promise<Language> {
-  const machine = name === 'php' ? await startPhpMachine() : undefined
+  const machine = name === 'php' ? await findPhpMachine() : undefined
   const project = `${HERE}/${name}`
   const node = machine === undefined ? process.execPath : 'node'
   const prologue = `cd ${project}
@@ -46,28 +48,44 @@ export async function startLanguage(name: 'php' | 'node'): Promise<Language> {
     }\n`
   const sh = (script: string) => runShell(machine, prologue + script)
   const runFromShell = (args: readonly string[]) =>
-    sh(`scriptify run ${bootstrapOf(name, args)} ${args.map(quote).join(' ')}`)
-  const runHere = (args: readonly string[]) =>
-    runInProcess(['run', '--rootdir', project, ...args], { env: process.env, cwd: project })
+    sh(['scriptify', 'run', ...bootstrapOf(name, args), ...args].map(quote).join(' '))
+  const here = machine === undefined ? { env: process.env, cwd: project } : onMachine(machine, project)
+  const run = (args: readonly string[]) =>
+    runInProcess(['run', '--rootdir', project, ...bootstrapOf(name, args), ...args], here)
   return {
     name,
     project,
     sh,
-    run: machine ? runFromShell : runHere,
+    run,
     runFromShell,
-    stop: async () => {
-      await machine?.stop()
-    },
   }
 }
 
 /** The word as sh reads it, byte for byte. */
 export const quote = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`
 
-const bootstrapOf = (name: string, args: readonly string[]): string =>
-  name === 'php' && !args.some((arg) => arg.startsWith('--bootstrap')) ? '--bootstrap bootstrap.php' : ''
+const bootstrapOf = (name: string, args: readonly string[]): string[] =>
+  name === 'php' && !args.some((arg) => arg.startsWith('--bootstrap')) ? ['--bootstrap', 'bootstrap.php'] : []
 
-function runShell(machine: StartedTestContainer | undefined, script: string): Promise<Ended> {
+/** Runs scriptify here and its php there; what stands for php here only tells its version. */
+function onMachine(machine: PhpMachine, project: string) {
+  const php = join(mkdtempSync(join(tmpdir(), 'scriptify-php-')), 'php')
+  writeFileSync(php, `#!/bin/sh\nprintf '${php}\\t8.4\\t80400\\n'\n`, { mode: 0o755 })
+  return {
+    env: { ...process.env, SCRIPTIFY_PHP_BINARY: php },
+    startProgram(command: CommandWords, env: NodeJS.ProcessEnv) {
+      const given = Object.entries(env).filter(([name, value]) => process.env[name] !== value)
+      return spawn('docker', [
+        ...['exec', '--workdir', project],
+        ...given.flatMap(([name, value]) => ['--env', `${name}=${value}`]),
+        machine.getId(),
+        ...command.map((word) => (word === php ? 'php' : word)),
+      ])
+    },
+  }
+}
+
+function runShell(machine: PhpMachine | undefined, script: string): Promise<Ended> {
   const [file, args] = machine ? ['docker', ['exec', '-i', machine.getId(), 'sh']] : ['sh', []]
   return new Promise((resolve) => {
     const child = execFile(file, args, { maxBuffer: 64 * 1024 ** 2 }, (error, stdout, stderr) => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { hasDocker } from '../terminal-docker.ts'
 import { type Language, startLanguage } from './language.ts'
 
@@ -17,9 +17,6 @@ describe.skipIf(!(await hasDocker())).concurrent('a method in php', () => {
   let php: Language
   beforeAll(async () => {
     php = await startLanguage('php')
-  })
-  afterAll(async () => {
-    await php?.stop()
   })
 
   it('fails in one line of text by an exception without a name', async () => {

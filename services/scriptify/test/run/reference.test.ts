@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { listClasses } from '../../src/classes/node/find-module.ts'
 import { resolveCall } from '../../src/run/resolve-call.ts'
 import { runInProcess } from '../run-in-process.ts'
@@ -212,9 +212,6 @@ describe.each(languages)('the check of install in $name', ({ name, isThere }) =>
   let language: Language
   beforeAll(async () => {
     if (isThere) language = await startLanguage(name)
-  })
-  afterAll(async () => {
-    await language?.stop()
   })
 
   const check = async (reference: string, { rootdir = '.', uid = '', before = '' } = {}) => {
