@@ -14,6 +14,9 @@ const SUITES: Record<string, () => Promise<{ projects: TestProjectInlineConfigur
 // The suites start the services and scriptify a thousand times: each compiles only what has changed since.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules', '.cache', 'node')
 
+// Node would ask the proxy of the environment for what the tests start on this machine.
+delete process.env.NODE_USE_ENV_PROXY
+
 export default defineConfig(async ({ mode }) => {
   const suite = SUITES[mode]
   if (!suite) throw new Error(`--mode ${mode} is unknown; known are ${Object.keys(SUITES).join(', ')}`)
