@@ -29,18 +29,50 @@ it.each([
   `headers.set('Authorization', 'Bearer hunter2hunter2')`,
   `key = '-----BEGIN EC PRIVATE KEY-----'`,
   `verify('eyJhbGciOiJub25lIn0.e30.')`,
+  `Users::setPassword('ada@example.com', 'hunter2')`,
+  `await users.setPassword(login, "hunter2")`,
+  `password_verify('hunter2', $hash)`,
+  `new PDO($dsn, 'root', 'hunter2')`,
+  `new \\PDO('mysql:host=db', 'root', "hunter2", [])`,
+  `$db = new mysqli('db', 'root', 'hunter2')`,
+  `mysqli_connect('db', 'root', 'hunter2')`,
+  `pg_connect("host=db user=me password=hunter2")`,
+  `createConnection({ host, user: 'root', pwd: 'hunter2' })`,
+  `login('ada', 'hunter2')`,
+  `$redis->auth(['ada', 'hunter2'])`,
+  `putenv('DB_PASSWORD=hunter2')`,
+  `define('DB_PASSWORD', 'hunter2')`,
+  `fetch(url, { headers: { Authorization: 'Basic YWRhOmh1bnRlcjI=' } })`,
+  `['Authorization: Basic YWRhOmh1bnRlcjI=']`,
+  `headers.set("authorization", "token hunter2")`,
+  `{ 'X-Api-Key': 'hunter2' }`,
+  `{ 'PRIVATE-TOKEN': 'hunter2' }`,
+  `new Stripe('sk_live_4eC39HqLyjWDarjtT1zdp7dc')`,
+  `stripe('rk_test_4eC39HqLyjWDarjtT1zdp7dc')`,
+  `id = 'AKIAIOSFODNN7EXAMPLE'`,
+  `x = 'ghp_16C7e42F292c6912E7710c838347Ae178B4a'`,
+  `x = 'glpat-20-characters_here1'`,
+  `x = 'xoxb-123456789012-abcdef'`,
 ])('keeps no secret: %s', (statement) => {
   const path = aPath()
   expect(openHistory(path).add(statement)).toBe(false)
   expect(openHistory(path).entries).toEqual([])
 })
 
-it.each([`const token = await login()`, `$password=readline();`, `fetch('https://db/items?page=2')`])(
-  'keeps what only mentions one: %s',
-  (statement) => {
-    expect(openHistory(aPath()).add(statement)).toBe(true)
-  },
-)
+it.each([
+  `const token = await login()`,
+  `$password=readline();`,
+  `let password = prompt()`,
+  `fetch('https://db/items?page=2')`,
+  `new PDO($dsn, $user, $password)`,
+  `new DateTime('2026-01-01', $zone)`,
+  `Users::setPassword($login, $password)`,
+  `login($user, $password)`,
+  `headers.authorization`,
+  `'basic authentication'`,
+])('keeps what only mentions one: %s', (statement) => {
+  expect(openHistory(aPath()).add(statement)).toBe(true)
+})
 
 it('keeps what two sessions add, for its owner alone', () => {
   const path = aPath()

@@ -13,17 +13,27 @@ import { dirname, join } from 'node:path'
 import { xdgFolder } from '../../bin/xdg-folder.cjs'
 
 const MAX_ENTRIES = 10_000
+const NAME = '(pass(word|wd)?|pwd|secret|token|api[-_]?key|credentials?)'
 /** Text that contains a secret is not written to disk. */
 const SECRETS = [
-  /(pass(word|wd)?|secret|token|api_?key|credentials?)\w*['"\]]*\s*(=>?|:|,|\()\s*['"`]/i,
+  // The value of a name, and any argument of a function whose name says it.
+  new RegExp(`${NAME}\\w*['"\\]]*\\s*(=>?|:|,)\\s*['"\`]`, 'i'),
+  new RegExp(`${NAME}\\w*\\s*\\([^)]*['"\`]`, 'i'),
+  /\b(auth(enticate)?|log_?in|sign_?in)\s*\([^)]*,\s*['"`]/i,
+  /\b(new\s+\\?(PDO|mysqli)|(mysqli|ldap|ftp|ssh2)_\w+)\s*\([^,]*,[^,]*,\s*['"`]/i,
   /:\/\/[^\s:@/]*:[^\s@/]+@/,
-  // In a query string, and in a data source name of PDO.
-  /[?&;:](pass(word|wd)?|pwd|secret|token|api_?key)=[^\s'"`]/i,
+  // In a query string, a data source name, a variable of the environment.
+  new RegExp(`[?&;:]${NAME}=[^\\s'"\`]|['"\`][^'"\`]*${NAME}=[^\\s'"\`]`, 'i'),
   // In SQL.
   /\b(password|identified\s+by)\s+['"]/i,
+  // In a header.
+  /\bauthorization\b['"\]]*\s*(=>?|:|,)\s*['"`]?\w/i,
   /\bbearer\s+[\w.~+/-]{8}/i,
   /-----BEGIN [A-Z ]*PRIVATE KEY/,
   /\beyJ[\w-]{10,}\./,
+  // By their beginning: Stripe, AWS, GitHub, GitLab, Slack, Google, npm.
+  /\b[srp]k_(live|test)_\w{8}|\b(AKIA|ASIA)[A-Z0-9]{16}\b|\bgh[opsur]_\w{20}|\bgithub_pat_\w{20}/,
+  /\bglpat-[\w-]{15}|\bxox[abeprs]-[\w-]{10}|\bAIza[\w-]{30}|\bnpm_\w{30}/,
 ]
 
 export interface History {
