@@ -225,9 +225,14 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
 
   it('names what a reload loses', async () => {
     await using terminal = await openTerminal()
-    await terminal.enter('$kept = 4; $closure = fn () => 1;')
-    expect(await terminal.enter('.reload')).toMatch(/Could not be restored: closure\n+Reloaded/)
+    await terminal.enter('$kept = 4; $cycle = new stdClass; $cycle->self = $cycle; $closure = fn () => 1;')
+    await terminal.enter("$file = fopen('/dev/null', 'r'); $nested = [(object) ['file' => $file]];")
+    await terminal.enter("$closed = fopen('/dev/null', 'r'); fclose($closed);")
+    expect(await terminal.enter('.reload')).toMatch(
+      /Could not be restored: closure, file, nested, closed\n+Reloaded/,
+    )
     expect(await terminal.enter('$kept + 1')).toContain('=> 5')
+    expect(await terminal.enter('$cycle->self === $cycle')).toContain('=> true')
     expect(await terminal.enter('.clear')).not.toContain('Could not be restored')
   })
 

@@ -8,6 +8,7 @@ namespace Latchkey\Scriptify\Terminal;
 final class Snapshot
 {
     private const MAX_BYTES = 4 << 20;
+    private const MAX_VALUES = 100_000;
 
     /**
      * Serialises what can be; leaves out closures, connections and a variable that does not fit.
@@ -49,10 +50,37 @@ final class Snapshot
 
     private static function serialize(mixed $value): ?string
     {
+        [$left, $seen] = [self::MAX_VALUES, []];
         try {
-            return base64_encode(serialize($value));
+            return self::holdsResource($value, $left, $seen) ? null : base64_encode(serialize($value));
         } catch (\Throwable) {
             return null;
         }
+    }
+
+    /**
+     * Whether a resource is in a value, open or closed: serialize() would make it a number. So does one of which too much
+     * would have to be looked at, such as an array in itself.
+     *
+     * @param array<int, true> $seen the objects that were looked at
+     */
+    private static function holdsResource(mixed $value, int &$left, array &$seen): bool
+    {
+        if (is_object($value) && isset($seen[spl_object_id($value)])) {
+            return false;
+        }
+        if (--$left < 0 || str_starts_with(gettype($value), 'resource')) {
+            return true;
+        }
+        if (is_object($value)) {
+            $seen[spl_object_id($value)] = true;
+            $value = get_mangled_object_vars($value);
+        }
+        foreach (is_array($value) ? $value : [] as $each) {
+            if (self::holdsResource($each, $left, $seen)) {
+                return true;
+            }
+        }
+        return false;
     }
 }
