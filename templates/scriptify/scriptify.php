@@ -18,9 +18,12 @@ if (!class_exists('ScriptifyExecutor')) {
         ];
 
         private ?PDO $pdo = null;
+        /** The project's folder, which a script may leave. */
+        private readonly string $folder;
 
         public function __construct(private readonly ?string $url = null)
         {
+            $this->folder = (string) getcwd();
         }
 
         /** Runs a statement with named parameters; returns the rows of a select. */
@@ -56,7 +59,7 @@ if (!class_exists('ScriptifyExecutor')) {
         /** The connection, opened on first use. */
         public function pdo(): PDO
         {
-            return $this->pdo ??= self::connect($this->url ?? self::databaseUrl());
+            return $this->pdo ??= self::connect($this->url ?? $this->databaseUrl());
         }
 
         /** Forgets the connection: the next statement opens another. The terminal calls this after a crash. */
@@ -123,7 +126,7 @@ if (!class_exists('ScriptifyExecutor')) {
         }
 
         /** The setting of the services: the environment, else the file that CREDENTIALS_FILE names, else config/<APP_ENV>/. */
-        private static function databaseUrl(): string
+        private function databaseUrl(): string
         {
             $url = getenv('DATABASE_URL');
             $environment = getenv('APP_ENV') ?: 'dev';
@@ -131,7 +134,7 @@ if (!class_exists('ScriptifyExecutor')) {
             if (!$url && $mounted !== null && !is_readable($mounted)) {
                 throw new RuntimeException('CREDENTIALS_FILE cannot be read');
             }
-            foreach ([$mounted, "config/{$environment}/credentials.env", "config/{$environment}/settings.env"] as $file) {
+            foreach ([$mounted, "{$this->folder}/config/{$environment}/credentials.env", "{$this->folder}/config/{$environment}/settings.env"] as $file) {
                 $text = $url || $file === null ? '' : (string) @file_get_contents($file);
                 if (preg_match('/^\s*DATABASE_URL\s*=\s*(["\']?)(.*?)\1\s*$/m', $text, $match) === 1) {
                     $url = $match[2];

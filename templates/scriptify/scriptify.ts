@@ -35,6 +35,9 @@ interface Session {
   isAbandoned: boolean
 }
 
+/** The project's folder, which a script may leave. */
+const FOLDER = process.cwd()
+
 /** The prompt awaits a promise with this mark. */
 const AWAITED = Symbol.for('scriptify.awaited')
 
@@ -141,7 +144,7 @@ async function loadDriver<Driver>(name: string, load: () => Promise<Driver>): Pr
     if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error
   }
   try {
-    const path = createRequire(join(process.cwd(), 'package.json')).resolve(name)
+    const path = createRequire(join(FOLDER, 'package.json')).resolve(name)
     return await import(pathToFileURL(path).href)
   } catch {
     throw refusal(`The project has no driver for this database: npm install ${name.split('/')[0]}`)
@@ -294,7 +297,7 @@ function numberParameters(sql: string, parameters: Parameters): { text: string; 
 function databaseUrl(): string {
   const environment = process.env.APP_ENV || 'dev'
   const files = ['settings.env', 'credentials.env']
-    .map((name) => `config/${environment}/${name}`)
+    .map((name) => join(FOLDER, 'config', environment, name))
     .filter(existsSync)
     .concat(process.env.CREDENTIALS_FILE || [])
   const settings = Object.assign({}, ...files.map((file) => parseEnv(readFileSync(file, 'utf8'))))

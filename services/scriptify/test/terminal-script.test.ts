@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
@@ -201,13 +201,21 @@ describe.concurrent('a node script', () => {
     })
   })
 
-  it('is the process that was started', async () => {
-    const args = [MAIN, 'terminal', '--runtime', 'node', '--no-preload', '--rootdir', folder]
-    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] })
+  it('is the process that was started, with the project of a folder above its own', async () => {
+    const project = mkdtempSync(join(tmpdir(), 'scriptify-script-'))
+    const below = join(project, 'src', 'jobs')
+    mkdirSync(join(project, 'templates', 'scriptify'), { recursive: true })
+    mkdirSync(below, { recursive: true })
+    writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
+    const preload = 'export const loadedIn = process.cwd()'
+    writeFileSync(join(project, 'templates', 'scriptify', 'scriptify.ts'), preload)
+    const child = spawn(process.execPath, [MAIN, 'terminal'], { stdio: 'pipe', cwd: below })
     const said = text(child.stderr)
-    child.stdin.end('console.log(process.pid); while (true);')
-    const [pid] = await once(child.stdout, 'data')
-    expect(Number(pid)).toBe(child.pid)
+    child.stdin.end(
+      'console.log(JSON.stringify([process.pid, loadedIn, process.cwd(), import.meta.dirname])); while (true);',
+    )
+    const [printed] = await once(child.stdout, 'data')
+    expect(JSON.parse(printed)).toEqual([child.pid, project, below, below])
     child.kill('SIGINT')
     expect([await once(child, 'exit'), await said]).toEqual([[null, 'SIGINT'], ''])
   })

@@ -4,7 +4,10 @@ import type { SessionSetup } from './worker/supervisor.ts'
 
 /** What the process of a script receives as JSON; the script is its next argument, or else its standard input. */
 export interface ScriptSetup {
+  /** The project's folder, where the autoloader and the preload are loaded. */
   rootdir: string
+  /** The working folder of the script. */
+  cwd: string
   autoloader: string | undefined
   preload: string | undefined
   /** Whether the value of the last statement is printed. */
@@ -16,11 +19,11 @@ export interface ScriptSetup {
 /** Replaces this process by the one that runs a script, which is read from its standard input where none is given. */
 export async function runScript(
   script: string | undefined,
-  { backend, rootdir, env, preload }: SessionSetup,
+  { backend, rootdir, cwd, env, preload }: SessionSetup,
   { prints, replace }: { prints: boolean; replace: NonNullable<CliContext['replace']> },
 ): Promise<number> {
   const { autoloader } = backend
-  const setup: ScriptSetup = { rootdir, autoloader, preload, prints, colors: hasColors(process.stdout) }
+  const setup: ScriptSetup = { rootdir, cwd, autoloader, preload, prints, colors: hasColors(process.stdout) }
   const given = script === undefined ? [] : [script]
   return replace([...(await backend.scriptCommand()), JSON.stringify(setup), ...given], env)
 }

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { chooseTerminalRuntime, type RuntimeName } from '../classes/choose-runtime.ts'
+import { findProject } from '../classes/find-project.ts'
 import type { CliContext } from '../io/cli-context.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import { replaceProcess } from '../io/replace-process.ts'
@@ -26,7 +27,7 @@ export interface TerminalOptions {
   /** A file, or false for none; without it the project's own, if it has one. */
   preload?: string | false
   env?: string[]
-  /** Default: the current folder. */
+  /** Default: that of the project which the current folder is in. */
   rootdir?: string
   execute?: string
   /** Prints the value of a script's last statement; --execute always does. */
@@ -53,16 +54,17 @@ export async function startTerminal(
 }
 
 async function prepareSession(
-  { rootdir: folder, preload: requested, runtime }: TerminalOptions,
+  { rootdir: given, preload: requested, runtime }: TerminalOptions,
   { ownEnv, environment }: { ownEnv: NodeJS.ProcessEnv; environment: Record<string, string> },
 ): Promise<SessionSetup> {
-  const rootdir = getFolder(folder ?? process.cwd())
+  const cwd = getFolder(given ?? process.cwd())
+  const rootdir = given === undefined ? findProject(cwd) : cwd
   const env = { ...ownEnv, ...environment }
   const preload = typeof requested === 'string' ? getPreload(rootdir, requested) : undefined
   const name = chooseTerminalRuntime(rootdir, { runtime, preload })
   const backend = await BACKENDS[name]({ rootdir, env: { ...env, PATH: ownEnv.PATH } })
   const ownPreload = requested === undefined ? findPreload(rootdir, backend) : undefined
-  return { backend, rootdir, env, preload: preload ?? ownPreload }
+  return { backend, rootdir, cwd, env, preload: preload ?? ownPreload }
 }
 
 function getFolder(path: string): string {

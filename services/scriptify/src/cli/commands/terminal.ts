@@ -26,7 +26,7 @@ export function createTerminalCommand(context: CliContext): Command {
     )
     .option('--no-preload', 'run no file first')
     .option('-e, --env <NAME=VALUE>', 'set an environment variable; repeatable', collect)
-    .option('-r, --rootdir <dir>', 'the project’s folder (default: this folder)')
+    .option('-r, --rootdir <dir>', 'the project’s folder (default: the nearest from this folder upward)')
     .option('-x, --execute <code>', 'evaluate this code, print its value, and exit')
     .option('--print', 'in a script, print the value of the last statement')
     .option('--no-history', 'neither read nor write the history file')

@@ -29,9 +29,9 @@ void run(JSON.parse(setup) as ScriptSetup).catch((error) => {
   process.exit(error instanceof CliError ? error.exitCode : EXIT.failed)
 })
 
-async function run({ rootdir, autoloader, preload, prints, colors }: ScriptSetup): Promise<void> {
+async function run({ rootdir, cwd, autoloader, preload, prints, colors }: ScriptSetup): Promise<void> {
   process.chdir(rootdir)
-  const url = pathToFileURL(join(rootdir, SCRIPT_NAME)).href
+  const url = pathToFileURL(join(cwd, SCRIPT_NAME)).href
   const code = given ?? decodeScript(readFileSync(0))
   const { code: source, shows } = prints
     ? (await import('./last-value.ts')).exportLastValue(code)
@@ -40,6 +40,7 @@ async function run({ rootdir, autoloader, preload, prints, colors }: ScriptSetup
   await useProjectSyntax(rootdir)
   await load(autoloader, 'autoloader')
   for (const [name, value] of Object.entries(await load(preload, 'preload'))) defineGlobal(name, value)
+  process.chdir(cwd)
   // Not enumerable, as in Node's own prompt: it shows the modules of scriptify.
   const require = { value: createRequire(url), writable: true, configurable: true }
   Object.defineProperty(globalThis, 'require', require)

@@ -11,12 +11,12 @@ use Latchkey\Scriptify\Run\ExitWatcher;
 /** A script, which this process evaluates as a whole. */
 final class Script
 {
-    /** @var array{rootdir: string, autoloader?: string, preload?: string, prints: bool, colors: bool} */
+    /** @var array{rootdir: string, cwd: string, autoloader?: string, preload?: string, prints: bool, colors: bool} */
     private static array $setup;
     private static string $shows = 'nothing';
 
     /**
-     * Reads the script, and enters its folder.
+     * Reads the script, and enters the project's folder.
      *
      * @param list<string> $argv
      */
@@ -27,7 +27,6 @@ final class Script
         CodeStream::register();
         ExitWatcher::watch('the script began');
         set_error_handler(Failure::warn(...));
-        chdir(self::$setup['rootdir']);
         $script = preg_replace('/\A\xef\xbb\xbf/', '', $argv[2] ?? (string) stream_get_contents(STDIN));
         if (preg_match('//u', $script) !== 1) {
             ExitWatcher::exit(CliError::USAGE, 'The script is not UTF-8, and was not run; iconv converts it');
@@ -36,7 +35,9 @@ final class Script
         if (self::$setup['prints']) {
             ['code' => $code, 'shows' => self::$shows] = LastExpression::withReturn($code);
         }
+        chdir(self::$setup['cwd']);
         CodeStream::hold(Tokens::ended($code));
+        chdir(self::$setup['rootdir']);
     }
 
     /** @return iterable<string> the files to include before the script */
@@ -50,6 +51,7 @@ final class Script
             }
         }
         ExitWatcher::permitExit();
+        chdir(self::$setup['cwd']);
     }
 
     public static function show(mixed $value): void

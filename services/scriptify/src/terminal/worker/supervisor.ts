@@ -9,7 +9,10 @@ import { type Action, STATES, type State, type WorkerEvent } from './states.ts'
 
 export interface SessionSetup {
   backend: TerminalBackend
+  /** The project's folder, where a session runs. */
   rootdir: string
+  /** The folder where a script runs: below that of the project, perhaps. */
+  cwd: string
   env: NodeJS.ProcessEnv
   preload: string | undefined
 }
