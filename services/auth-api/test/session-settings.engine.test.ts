@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
-import type { Queryable, SqlParameter } from '@latchkey/shared/database/database.ts'
+import type { Queryable, SqlValue } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
+import { insertRows } from '@latchkey/shared/database/insert-rows.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { SESSION } from '@latchkey/shared/database/mysql/pool.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
@@ -125,38 +126,49 @@ describe.runIf(isPostgres())('a session of PostgreSQL, whatever the database has
 describe.skipIf(isPostgres() || isCluster() || engine() === 'given')(
   'a session of MySQL, whatever the server has set',
   () => {
-    it.each([
-      { setting: 'autocommit', value: 1 },
-      { setting: 'completion_type', value: 'NO_CHAIN' },
-      { setting: 'sql_mode', value: 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION' },
-      { setting: 'time_zone', value: '+00:00' },
-      { setting: 'transaction_isolation', value: 'REPEATABLE-READ' },
-      { setting: 'sql_safe_updates', value: 0 },
-      { setting: 'sql_select_limit', value: 18_446_744_073_709_551_615n },
-      { setting: 'sql_big_selects', value: 1 },
-      { setting: 'sql_auto_is_null', value: 0 },
-      { setting: 'foreign_key_checks', value: 1 },
-      { setting: 'default_storage_engine', value: 'InnoDB' },
-      { setting: 'group_concat_max_len', value: 65_536 },
-      { setting: 'character_set_client', value: 'utf8mb4' },
-      { setting: 'character_set_results', value: 'utf8mb4' },
-      { setting: 'collation_connection', value: 'utf8mb4_general_ci' },
-    ])('has $setting = $value, as a service and in a script', async ({ setting, value }) => {
-      await using database = await createTestDatabase()
-      const read = (db: Queryable) => readSetting(db, setting)
-      const url = serviceUrl(database, 'auth-api')
-      await withDatabase(url, async (db) => {
-        const found = [await read(db), await db.transaction(read)]
-        expect(found.map(String)).toEqual([String(value), String(value)])
-      })
-      await database.db.runScript(
-        `create table scripted (value varchar(200)); insert into scripted select ${asText(`@@session.${setting}`)}`,
+    it('has each setting that Latchkey needs, as a service and in a script', async () => {
+      const needed = {
+        autocommit: 1,
+        completion_type: 'NO_CHAIN',
+        sql_mode: 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
+        time_zone: '+00:00',
+        transaction_isolation: 'REPEATABLE-READ',
+        sql_safe_updates: 0,
+        sql_select_limit: 18_446_744_073_709_551_615n,
+        sql_big_selects: 1,
+        sql_auto_is_null: 0,
+        foreign_key_checks: 1,
+        default_storage_engine: 'InnoDB',
+        group_concat_max_len: 65_536,
+        character_set_client: 'utf8mb4',
+        character_set_results: 'utf8mb4',
+        collation_connection: 'utf8mb4_general_ci',
+      }
+      const names = Object.keys(needed)
+      const expected = Object.fromEntries(
+        Object.entries(needed).map(([name, value]) => [name, String(value)]),
       )
-      const [row] = await database.db.query<{ value: unknown }>({
-        name: 'test-scripted',
-        text: 'select value from scripted',
+      const readAll = async (on: Queryable) => {
+        const found: Record<string, string> = {}
+        for (const name of names) found[name] = String(await readSetting(on, name))
+        return found
+      }
+      await using database = await createTestDatabase()
+      await withDatabase(serviceUrl(database, 'auth-api'), async (db) => {
+        expect(await readAll(db)).toEqual(expected)
+        expect(await db.transaction(readAll)).toEqual(expected)
       })
-      expect(String(row?.value)).toBe(String(value))
+      const rows = names.map(
+        (name) => `insert into scripted select '${name}', ${asText(`@@session.${name}`)};`,
+      )
+      await database.db.runScript(
+        `create table scripted (name varchar(50), value varchar(200)); ${rows.join('')}`,
+      )
+      const scripted = await database.db.query<{ name: string; value: unknown }>({
+        name: 'test-scripted',
+        text: 'select name, value from scripted',
+      })
+      expect(Object.fromEntries(scripted.map(({ name, value }) => [name, String(value)]))).toEqual(expected)
     })
 
     it('is not used where the server refuses it', async () => {
@@ -215,20 +227,17 @@ async function expectRefused({ database, config }: TestApp, token: string): Prom
 }
 
 describe('a token after a log-out, and a deleted user, are refused', () => {
-  it.runIf(isPostgres()).each(
-    Object.entries({
-      ...ODD_POSTGRES,
-      'datestyle of SQL': 'SQL, DMY',
-      'datestyle of PostgreSQL': 'Postgres, MDY',
-    }),
-  )('where the database has %s = %s', async (name, value) => {
-    await using database = await createEmptyDatabase()
-    await makeOdd(database, { [name.split(' ', 1).join()]: value })
-    const db = await openDatabase(database.url, { poolSize: 4 })
-    await createMigrator(db).up()
-    await requireThatAccountsEnd({ ...database, db })
-    await db.close()
-  })
+  it.runIf(isPostgres()).each([ODD_POSTGRES, { datestyle: 'SQL, DMY' }, { datestyle: 'Postgres, MDY' }])(
+    'where the database has %o',
+    async (settings) => {
+      await using database = await createEmptyDatabase()
+      await makeOdd(database, settings)
+      const db = await openDatabase(database.url, { poolSize: 4 })
+      await createMigrator(db).up()
+      await requireThatAccountsEnd({ ...database, db })
+      await db.close()
+    },
+  )
 
   it.skipIf(isPostgres())(
     `where the server has ${Object.keys(ODD_MYSQL).join(', ')} of its own`,
@@ -264,44 +273,33 @@ const TIMES = [
   },
 ]
 
-describe.each(TIMES)('a time that cannot be read, of $column in $table', ({ table, column, read }) => {
-  it('is an error, not a time that is not set', async () => {
-    await using database = await createTestDatabase()
+describe('a time that cannot be read is an error, not a time that is not set', () => {
+  let database: TestDatabase
+  beforeAll(async () => {
+    database = await createTestDatabase()
     const { db } = database
-    const id = db.toUuidValue(ID)
-    const now = new Date()
-    const execute = (text: string, ...values: SqlParameter[]) =>
-      db.execute({ name: text.slice(0, 60), text }, values)
-    await execute(
-      "insert into users (userid, username, email, password, deleted_at) values ($1, 'ada', $2, 'x', $3)",
+    const [id, now] = [db.toUuidValue(ID), new Date()]
+    const insert = (table: string, row: Record<string, SqlValue>) =>
+      insertRows(db, table, Object.keys(row), [Object.values(row)])
+    await insert('users', { userid: id, username: 'ada', email: EMAIL, password: 'x', deleted_at: now })
+    await insert('token_revocation', { id: sessionIdOf(CLAIMS), revoked_from: now, expires_at: now })
+    await insert('user_factor', {
       id,
-      EMAIL,
-      now,
-    )
-    await execute(
-      'insert into token_revocation (id, revoked_from, expires_at) values ($1, $2, $2)',
-      sessionIdOf(CLAIMS),
-      now,
-    )
-    await execute(
-      "insert into user_factor (id, userid, kind, data, confirmed_at) values ($1, $1, 'totp', 'x', $2)",
-      id,
-      now,
-    )
-    await execute(
-      "insert into password_reset (id, userid, email, token_hash, code_hash, expires_at, used_at) values ($1, $1, $2, 'x', 'x', $3, $3)",
-      id,
-      EMAIL,
-      now,
-    )
-    await execute(
-      "insert into mail_outbox (id, payload, expires_at, dispatched_at) values ($1, 'x', $2, $2)",
-      id,
-      now,
-    )
-    await expect(read(db)).resolves.toBeDefined()
+      userid: id,
+      kind: 'totp',
+      data: 'x',
+      created_at: now,
+      confirmed_at: now,
+    })
+    const hashes = { token_hash: 'x', code_hash: 'x' }
+    await insert('password_reset', { id, userid: id, email: EMAIL, ...hashes, expires_at: now, used_at: now })
+    await insert('mail_outbox', { id, payload: 'x', expires_at: now, dispatched_at: now })
+  })
+  afterAll(() => database[Symbol.asyncDispose]())
 
-    const name = new RegExp(`^Error: The time in the column \\S*${column} cannot be read: `)
+  it.each(TIMES)('of $column in $table', async ({ table, column, read }) => {
+    const { db } = database
+    await expect(read(db)).resolves.toBeDefined()
     if (isPostgres()) {
       // As in a session that a pooler has shared.
       for (const style of ['German', 'SQL', 'Postgres'])
@@ -314,6 +312,9 @@ describe.each(TIMES)('a time that cannot be read, of $column in $table', ({ tabl
       return
     }
     await db.runScript(`set sql_mode = ''; update ${table} set ${column} = '0000-00-00'`)
-    await expect(read(db).catch(String)).resolves.toMatch(name)
+    const refusal = new RegExp(`^Error: The time in the column \\S*${column} cannot be read: `)
+    const answer = await read(db).catch(String)
+    await db.runScript(`update ${table} set ${column} = current_timestamp`)
+    expect(answer).toMatch(refusal)
   })
 })
