@@ -1,7 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import { AppError } from '@latchkey/shared/app-error.ts'
-import { expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
+import { recordWaits } from '../test/support/record-waits.ts'
 import { roundUpDuration, roundUpRefusal } from './round-up-duration.ts'
+
+afterEach(() => vi.restoreAllMocks())
 
 const REFUSAL = new AppError('invalid_credentials', 'wrong')
 const refuse = () => Promise.reject(REFUSAL)
@@ -16,22 +19,16 @@ function settlesAtOnce(work: () => Promise<unknown>): Promise<boolean> {
   return Promise.race([settled, setImmediate(false)])
 }
 
-async function durationOf(work: () => Promise<unknown>): Promise<number> {
-  const start = performance.now()
-  await work().catch(() => undefined)
-  return performance.now() - start
-}
-
-/** Less than a step, by what a timer may be early. */
-const ALMOST_A_STEP_MS = 23
-
 it.each([
   { what: 'a result', work: () => roundUpDuration(succeed) },
   { what: 'a failure', work: () => roundUpDuration(() => Promise.reject(new Error('failed'))) },
   { what: 'a refusal', work: () => roundUpRefusal('invalid_credentials', refuse) },
 ])('delays $what to the next step', async ({ work }) => {
   expect(await settlesAtOnce(work)).toBe(false)
-  expect(await durationOf(work)).toBeGreaterThan(ALMOST_A_STEP_MS)
+  const waits = recordWaits()
+  vi.spyOn(performance, 'now').mockReturnValueOnce(1_000).mockReturnValueOnce(1_032)
+  await work().catch(() => undefined)
+  expect(waits, 'the work took 32 ms, and steps have 25').toEqual([18])
 })
 
 it.each([
