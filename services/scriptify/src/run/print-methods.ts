@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { RuntimeName } from '../classes/choose-runtime.ts'
+import { findProject } from '../classes/find-project.ts'
 import { listProjectClasses } from '../classes/list-classes.ts'
 import type { CliContext } from '../io/cli-context.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
@@ -9,13 +10,14 @@ import { runMethod } from './run-method.ts'
 
 /** Prints the classes of a project, each with the first line of its comment; throws a CliError (3) where there is none. */
 export async function printClasses(
-  { rootdir, json = false }: { rootdir: string; json?: boolean },
+  { rootdir: folder, json = false }: { rootdir?: string; json?: boolean },
   { stdout }: CliContext,
 ): Promise<void> {
-  const classes = await listProjectClasses(resolve(rootdir))
+  const rootdir = folder === undefined ? findProject(resolve('.')) : resolve(folder)
+  const classes = await listProjectClasses(rootdir)
   if (classes.length === 0) {
     throw new CliError(
-      `${resolve(rootdir)} has no class in the folders of scriptify.namespaces or Composer's psr-4; name one by its file, src/report.ts#Report`,
+      `${rootdir} has no class in the folders of scriptify.namespaces or Composer's psr-4; name one by its file, src/report.ts#Report`,
       EXIT.notFound,
     )
   }
@@ -36,7 +38,7 @@ export async function printMethods(
   {
     json = false,
     ...options
-  }: { rootdir: string; bootstrap?: string; runtime?: RuntimeName; json?: boolean },
+  }: { rootdir?: string; bootstrap?: string; runtime?: RuntimeName; json?: boolean },
   context: CliContext,
 ): Promise<number> {
   if (className.includes('::')) {

@@ -13,7 +13,7 @@ export interface ListedMethod {
 }
 
 export interface ReadMethodsOptions {
-  rootdir: string
+  rootdir?: string
   env: NodeJS.ProcessEnv
   bootstrap?: string
   runtime?: RuntimeName
@@ -33,11 +33,13 @@ export async function readMethods(
   )
   const runtime = await loadRuntime(call.reference.runtime)
   const [file, ...words] = await runtime.command(call, env, 'methods')
-  const { stdout } = await promisify(execFile)(file, words, { cwd: rootdir, env, timeout: timeoutMs }).catch(
-    ({ stderr, code }: { stderr: string; code: unknown }) => {
-      throw new CliError(reasonIn(stderr), typeof code === 'number' ? code : EXIT.failed)
-    },
-  )
+  const { stdout } = await promisify(execFile)(file, words, {
+    cwd: call.rootdir,
+    env,
+    timeout: timeoutMs,
+  }).catch(({ stderr, code }: { stderr: string; code: unknown }) => {
+    throw new CliError(reasonIn(stderr), typeof code === 'number' ? code : EXIT.failed)
+  })
   return stdout
     .split('\n')
     .filter(Boolean)

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { RuntimeName } from '../classes/choose-runtime.ts'
+import { namedBootloader, type RuntimeName } from '../classes/choose-runtime.ts'
+import { findProject } from '../classes/find-project.ts'
 import { requireEnterableFolder, requireFile } from '../io/require-path.ts'
 import type { MethodCall } from './method-call.ts'
 import { resolveReference } from './resolve-reference.ts'
@@ -15,7 +17,7 @@ export const loadRuntime = (name: RuntimeName): Promise<Runtime> => RUNTIMES[nam
 
 /** A call as the command line describes it; paths may be relative. */
 export interface CallOptions extends Omit<MethodCall, 'reference' | 'rootdir' | 'bootstrap'> {
-  /** The working directory of the call; ours when absent. */
+  /** The working directory of the call; that of the project when absent. */
   readonly rootdir?: string | undefined
   /** The bootstrap, relative to `rootdir`. */
   readonly bootstrap?: string | undefined
@@ -29,10 +31,14 @@ export interface CallOptions extends Omit<MethodCall, 'reference' | 'rootdir' | 
  */
 export async function resolveCall(
   text: string,
-  { rootdir: folder = '.', bootstrap, runtime, ...rest }: CallOptions,
+  { rootdir: folder, bootstrap, runtime, ...rest }: CallOptions,
   env: NodeJS.ProcessEnv,
 ): Promise<MethodCall> {
-  const rootdir = resolve(folder)
+  const file = bootstrap ?? namedBootloader(env) ?? /^[^#]+(?=#)/.exec(text)?.[0]
+  const here = resolve(folder ?? '.')
+  // A file that is named by its path is one of this folder.
+  const isHere = folder !== undefined || (file !== undefined && existsSync(file))
+  const rootdir = isHere ? here : findProject(here)
   requireEnterableFolder(rootdir, 'The root directory')
   // Checked before the reference, because without it the class is unknown too.
   const named = bootstrap === undefined ? undefined : getBootstrap(resolve(rootdir, bootstrap))

@@ -209,6 +209,17 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
       expect(where).toBe(expected)
     })
 
+    it('is found from a folder below that of its project, and runs there', async () => {
+      const bootstrap = name === 'php' ? '--bootstrap bootstrap.php' : ''
+      const { stdout } = await language.sh(
+        `cd src; scriptify run ${bootstrap} '\\App\\Probe::where'; scriptify methods | grep -c Probe
+         scriptify run '${name === 'php' ? 'Shape.php#App\\Shape' : 'base.ts#Base'}'`,
+      )
+      const [where, classes, listed] = stdout.split('\n')
+      expect([where?.split(' ')[0], classes]).toEqual([language.project, '1'])
+      expect(listed).toMatch(/^(Shape\.php#App\\Shape::name|base\.ts#Base::handedDown {2}Comes down\.)$/)
+    })
+
     it('is called without an instance if it is static', async () => {
       const ended = await language.run(['\\App\\Probe::still', '--env', 'SHOW_CONSTRUCTOR=1'])
       expect(ended).toEqual({ code: 0, stdout: 'static\n', stderr: '' })

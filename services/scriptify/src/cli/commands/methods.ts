@@ -12,7 +12,7 @@ Examples:
   scriptify methods '\\App\\Report' --rootdir /srv/app`
 
 interface Flags {
-  rootdir: string
+  rootdir?: string
   bootstrap?: string
   runtime?: RuntimeName
   json?: boolean
@@ -23,9 +23,7 @@ export function createMethodsCommand(context: CliContext): Command {
   return new Command('methods')
     .description('list the classes of a project, or the methods of a class')
     .argument('[class]', 'as for run, without a method')
-    .addOption(
-      new Option('-r, --rootdir <dir>', 'the project’s folder').default(process.cwd(), 'this folder'),
-    )
+    .option('-r, --rootdir <dir>', 'the project’s folder (default: as for run)')
     .option('-b, --bootstrap <file>', 'load this file first, as for run')
     .addOption(new Option('--runtime <name>', 'language (default: the project’s)').choices(RUNTIME_NAMES))
     .option('--json', 'as JSON')

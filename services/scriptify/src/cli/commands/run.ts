@@ -51,7 +51,10 @@ export function createRunCommand(context: CliContext): Command {
     .addOption(new Option('-a, --arg <value>', 'an argument; repeatable').argParser(add))
     .addOption(new Option('--json-arg <value>', 'an argument that is JSON').argParser(addJson))
     .option('-b, --bootstrap <file>', 'load this file first (default in php: vendor/autoload.php)')
-    .option('-r, --rootdir <dir>', 'the project’s folder, where the method runs (default: this folder)')
+    .option(
+      '-r, --rootdir <dir>',
+      'the project’s folder, where the method runs (default: this folder, or the nearest one above it with a project)',
+    )
     .option('-e, --env <NAME=VALUE>', 'set an environment variable; repeatable', collect)
     .option('--env-file <file>', 'set the variables of this file, unless --env does; repeatable', collect)
     .option('-s, --showdocs', 'print the method’s documentation without calling it')
