@@ -1,5 +1,11 @@
 import { existsSync } from 'node:fs'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core'
 
 const EXECUTABLES = [
   process.env.CHROMIUM,
@@ -50,6 +56,7 @@ export async function openPage(
 ): Promise<WatchedPage> {
   const context = await browser.newContext(options)
   context.setDefaultTimeout(TIMEOUT_MS)
+  await outliveNetworkChanges(context)
   const page = await context.newPage()
   const faults: string[] = []
   page.on('console', (message) => {
@@ -62,4 +69,54 @@ export async function openPage(
       faults.push(`${request.method()} ${url.href}`)
   })
   return { page, faults, [Symbol.asyncDispose]: () => context.close() }
+}
+
+const NETWORK_CHANGED = 'net::ERR_NETWORK_CHANGED'
+
+/**
+ * Chromium ends the requests that wait for a connection when an address of the machine changes, as each container that starts
+ * or stops does. They were not sent; `fetch` of a page, `goto` and `reload` repeat them, and nothing else is repeated.
+ */
+async function outliveNetworkChanges(context: BrowserContext): Promise<void> {
+  const ended: string[] = []
+  context.on('requestfailed', (request) => {
+    if (request.failure()?.errorText === NETWORK_CHANGED) ended.push(request.url())
+  })
+  await context.exposeFunction('wasEndedByNetworkChange', (url: string) => {
+    const index = ended.indexOf(url)
+    return index >= 0 && ended.splice(index, 1).length > 0
+  })
+  await context.addInitScript(repeatFetches)
+  context.on('page', (page) => {
+    const [goto, reload] = [page.goto.bind(page), page.reload.bind(page)]
+    page.goto = (url, options) => repeatNavigation(() => goto(url, options), url)
+    page.reload = (options) => repeatNavigation(() => reload(options), page.url())
+  })
+}
+
+/** The page of the error, and Chromium's own attempt to load it again, are navigations that may end the next one. */
+async function repeatNavigation<T>(navigate: () => Promise<T>, url: string): Promise<T> {
+  const ends = [NETWORK_CHANGED, 'navigation to "chrome-error:', `another navigation to "${url}`]
+  for (;;)
+    try {
+      return await navigate()
+    } catch (error) {
+      if (!ends.some((end) => String(error).includes(end))) throw error
+    }
+}
+
+/** Runs in each page, before its own scripts. */
+function repeatFetches(): void {
+  const { fetch: fetchOnce, wasEndedByNetworkChange } = globalThis as typeof globalThis & {
+    wasEndedByNetworkChange(url: string): Promise<boolean>
+  }
+  globalThis.fetch = async (input, init) => {
+    const request = new Request(input, init)
+    for (;;)
+      try {
+        return await fetchOnce(request.clone())
+      } catch (error) {
+        if (!(error instanceof TypeError) || !(await wasEndedByNetworkChange(request.url))) throw error
+      }
+  }
 }
