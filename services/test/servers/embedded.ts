@@ -3,6 +3,7 @@ import { chmodSync, constants, cpSync, globSync } from 'node:fs'
 import { mkdir, mkdtemp, mkdtempDisposable, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type EmbeddedServer, startEmbeddedPostgres } from '../../../scripts/local/embedded/postgres.ts'
+import { forgetFolder, guardFolder } from '../guard/guard.ts'
 import type { StartedServer } from './shared-servers.ts'
 import { VOLATILE_FOLDER } from './volatile-folder.ts'
 
@@ -24,6 +25,7 @@ const MADE_OF = [
 export async function start(): Promise<StartedServer> {
   const prepared = await preparedCluster()
   const dataDir = await mkdtemp(DATA_PREFIX)
+  guardFolder(dataDir)
   copy(prepared, join(dataDir, 'postgres'))
   // PostgreSQL refuses a data directory that others may enter, and cpSync keeps no mode of a directory.
   chmodSync(join(dataDir, 'postgres/data'), 0o700)
@@ -33,6 +35,7 @@ export async function start(): Promise<StartedServer> {
     async stop() {
       await server.stop()
       await rm(dataDir, { recursive: true, force: true })
+      forgetFolder(dataDir)
     },
   }
 }

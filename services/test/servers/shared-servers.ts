@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import type { TestProject } from 'vitest/node'
+import { connectToGuard, startGuard } from '../guard/guard.ts'
 
 export interface StartedServer {
   url: string
@@ -39,6 +40,9 @@ export type FindServer = (name: SharedServer) => Promise<StartedServer>
 export default async function shareServers(
   project: Pick<TestProject, 'provide'>,
 ): Promise<() => Promise<void>> {
+  const guard = await startGuard()
+  await connectToGuard(guard)
+  project.provide('guard', guard)
   const started = new Map<SharedServer, Promise<StartedServer>>()
   const find: FindServer = (name) => {
     const server = started.get(name) ?? startTwice(name, find)

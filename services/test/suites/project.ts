@@ -24,16 +24,17 @@ export const MAIL_FLOWS = ['services/test/{reset-flow,tracing}.slow.test.ts']
 export const MAIL_ON_CONTAINERS = ['services/mailer-worker/test/mailer*.test.ts', ...MAIL_FLOWS]
 
 /** Files that keep no state in a module: each loads the modules that the one before it in its worker has loaded. */
-export const SHARED_MODULES = {
-  isolate: false,
-  setupFiles: ['services/test/support/seed-properties.ts'],
-} satisfies ProjectTest
+export const SHARED_MODULES = { isolate: false } satisfies ProjectTest
+
+/** These run before each file. */
+export const SET_UPS = ['services/test/guard/guard-file.ts', 'services/test/support/seed-properties.ts']
 
 export function project(name: string, test: ProjectTest): TestProjectInlineConfiguration {
   const exclude = ['**/node_modules/**', ...(test.exclude ?? [SLOW, SOAK])]
   return {
     test: {
       name,
+      setupFiles: SET_UPS,
       // How long something may take to come true on a busy machine; Vitest's own second is over before a process has started.
       expect: { poll: { timeout: 120_000 } },
       testTimeout: 300_000,

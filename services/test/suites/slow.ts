@@ -7,7 +7,6 @@ import {
   MAIL_ON_CONTAINERS,
   project,
   REDIS_TESTS,
-  SHARED_MODULES,
   SLOW,
   SLOW_ENGINE_TESTS,
   SOAK,
@@ -21,7 +20,6 @@ export const projects = [
   project('slow', {
     include: [SLOW],
     exclude: [SOAK, SLOW_ENGINE_TESTS, ...(hasDocker ? [] : ON_CONTAINERS)],
-    setupFiles: SHARED_MODULES.setupFiles,
     provide: { engine: ANY_ENGINE, combinations: ['MySQL + Redis', 'PostgreSQL only'] },
   }),
   ...ENGINES.map((engine) => engineProject(engine, { include: [SLOW_ENGINE_TESTS], exclude: [SOAK] })),
