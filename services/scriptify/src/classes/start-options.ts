@@ -48,7 +48,7 @@ export const COMPILE_CACHE = [
 ]
 
 /** Output of the project's code goes to stdout, php's own messages go to stderr. */
-const INI_SETTINGS = ['display_errors=stderr', 'log_errors=0', 'html_errors=0']
+const INI_SETTINGS = ['display_errors=stderr', 'html_errors=0']
 
 /** php's options for our ini settings and these, each `name=value`. */
 export const iniOptions = (settings: readonly string[]): string[] =>

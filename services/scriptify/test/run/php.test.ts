@@ -30,6 +30,20 @@ describe.skipIf(!(await hasDocker())).concurrent('a method in php', () => {
     })
   })
 
+  it('writes its warnings to the error_log of php.ini too', async () => {
+    const { stdout, stderr } = await php.sh(
+      `mkdir -p /tmp/ini; cd /tmp/ini
+       printf 'log_errors=1\\nerror_log=/tmp/ini/errors.log\\n' > error-log.ini
+       mkdir -p none; echo 'log_errors=1' > none/none.ini
+       echo '<?php class Warns { function run() { trigger_error("careful"); } }' > warns.php
+       PHP_INI_SCAN_DIR=:/tmp/ini scriptify run 'warns.php#Warns::run'
+       PHP_INI_SCAN_DIR=:/tmp/ini/none scriptify run 'warns.php#Warns::run'
+       sed 's/^.*PHP/PHP/' errors.log`,
+    )
+    expect(stderr.match(/Notice: +careful/g)).toHaveLength(2)
+    expect(stdout).toMatch(/^PHP Notice: {2}careful in .*\n$/)
+  })
+
   it('may be of a class in a file that is named, with or without an autoloader', async () => {
     const { stdout, stderr } = await php.sh(
       `mkdir -p /tmp/tool && cd /tmp/tool

@@ -4,6 +4,7 @@
 
 declare(strict_types=1);
 
+require __DIR__ . '/../../classes/php/error-log.php';
 foreach (['cli-error', 'error-text', 'closest-name', 'caller-options', 'exit-watcher', 'target', 'docs', 'argument', 'daemon', 'task'] as $_) {
     require __DIR__ . "/{$_}.php";
 }

@@ -10,6 +10,7 @@ if (PHP_VERSION_ID < 80300) {
     exit(255);
 }
 
+require __DIR__ . '/../../classes/php/error-log.php';
 foreach (['code-stream', 'channel', 'backup', 'failure', 'renderer', 'imports', 'tokens', 'statements', 'last-expression', 'completeness', 'fatal-check', 'snapshot', 'connections', 'completion', 'listing', 'worker'] as $_) {
     require __DIR__ . "/{$_}.php";
 }
