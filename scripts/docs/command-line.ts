@@ -31,7 +31,11 @@ async function readCommands(width: number): Promise<Command[]> {
   const commands = [program, ...program.commands]
   // Every command has the option `--help`.
   for (const command of commands)
-    command.helpOption(false).configureOutput({ getOutHelpWidth: () => width, getOutHasColors: () => false })
+    command
+      .helpOption(false)
+      .configureOutput({ getOutHelpWidth: () => width, getOutHasColors: () => false })
+      // The help of a command may show fewer.
+      .configureHelp({ visibleOptions: ({ options }) => options.filter(({ hidden }) => !hidden) })
   return commands
 }
 

@@ -41,6 +41,19 @@ describe.concurrent('the command line', () => {
     for (const line of lines) expect(line).toContain(`scriptify ${name}`)
   })
 
+  it('shows ten options of install, and says how to see all', async () => {
+    const [few, all] = [
+      await runInProcess(['install', '--help']),
+      await runInProcess(['install', '--help-all']),
+    ]
+    const countOptions = (help: string) => help.match(/^ {2}(-\w, )?--/gm)?.length
+    expect([few.code, all.code]).toEqual([0, 0])
+    expect(countOptions(few.stdout)).toBe(10)
+    expect(few.stdout).toContain('\nAll options: scriptify install --help-all\n')
+    expect(countOptions(all.stdout)).toBeGreaterThan(20)
+    expect(all.stdout).toContain('--memory-max')
+  })
+
   it('tells its version', async () => {
     const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8'))
     expect(await scriptify(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' })

@@ -13,7 +13,7 @@ import { CliError } from '../src/io/cli-error.ts'
 import { runCheckCommand } from '../src/run/run-check-command.ts'
 import { openChannel } from '../src/terminal/worker/channel.ts'
 import { INIT_SYSTEMS } from '../src/units/init-systems.ts'
-import { printLog } from '../src/units/service-log.ts'
+import { printLogs } from '../src/units/service-log.ts'
 import { formatStatus } from '../src/units/service-status.ts'
 import { type Language, languages, startLanguage } from './run/language.ts'
 import { runForBytes, runInProcess } from './run-in-process.ts'
@@ -79,11 +79,8 @@ async function showLog(): Promise<string> {
   if (system === undefined) throw new Error('There is no init system')
   const stdout = Object.assign(new PassThrough(), { isTTY: true })
   const written = text(stdout)
-  await printLog(
-    'probe',
-    { ...system, log: () => ({ file: log }) },
-    { lines: 1, follow: false, env: {}, stdout },
-  )
+  const probe = { name: 'probe', system: { ...system, log: () => ({ file: log }) } }
+  await printLogs([probe], { lines: 1, follow: false }, { env: {}, stdout })
   stdout.end()
   return written
 }

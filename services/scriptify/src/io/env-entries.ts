@@ -3,7 +3,7 @@ import { parseEnv } from 'node:util'
 import { CliError, EXIT, errorCode } from './cli-error.ts'
 
 /** Reads the files of `--env-file`, as Node does; the last of a name counts. Throws exit code 3 or 4 for one that cannot be read. */
-export const readEnvFiles = (paths: readonly string[]): NodeJS.ProcessEnv =>
+export const readEnvFiles = (paths: readonly string[]): Record<string, string> =>
   Object.assign({}, ...paths.map((path) => parseEnv(readEnvFile(path))))
 
 function readEnvFile(path: string): string {

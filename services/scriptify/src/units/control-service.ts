@@ -80,13 +80,19 @@ export async function startService({ name, system, commands, failure }: StartedS
   try {
     await controlAll(commands)
   } catch (error) {
-    const line = await lastLogLine(name, system)
-    const ending = line === undefined ? '' : `; its log ends with ${JSON.stringify(line)}`
-    throw fail(errorMessage(error) + ending)
+    throw fail([errorMessage(error), ...(await describeEnd(name, system))].join('; '))
   }
   await setTimeout(SETTLING_MS)
   const { state } = await system.state(name)
-  if (!FAILED.includes(state)) return
+  if (FAILED.includes(state)) throw fail(['it has ended', ...(await describeEnd(name, system))].join('; '))
+}
+
+/** How the last run ended: a program that could not be executed has written nothing. */
+async function describeEnd(name: string, system: InitSystem): Promise<string[]> {
+  const { lastResult } = await system.state(name)
   const line = await lastLogLine(name, system)
-  throw fail(line === undefined ? 'it has ended' : `it has ended after ${JSON.stringify(line)}`)
+  return [
+    ...(lastResult === undefined || lastResult === 'success' ? [] : [lastResult]),
+    ...(line === undefined ? [] : [`its log ends with ${JSON.stringify(line)}`]),
+  ]
 }

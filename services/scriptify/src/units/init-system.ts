@@ -12,6 +12,8 @@ export type LimitedOption =
   | '--interval'
   | '--enable'
   | '--start'
+  | '--restart'
+  | '--after'
   | '--memory-max'
   | '--no-hardening'
 
@@ -56,8 +58,15 @@ export type ServiceLog =
   | {
       /** The command by which an admin sees the output. */
       readonly command: string
-      /** Prints the last lines of the service itself, each with its time, and then those that follow. */
-      read(options: { lines: number; follow: boolean }): readonly [string, ...string[]]
+      /**
+       * Prints the last lines of the service itself, or all, each with its time, and then those that follow. A line is not
+       * older than `since`, where that is given.
+       */
+      read(options: {
+        lines: number
+        follow: boolean
+        since?: Date | undefined
+      }): readonly [string, ...string[]]
       /** Whether this user may see them. */
       isReadable(): boolean
     }

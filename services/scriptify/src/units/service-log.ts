@@ -1,9 +1,10 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { join } from 'node:path'
-import type { Writable } from 'node:stream'
+import { createInterface } from 'node:readline'
 import { printableLines } from '@latchkey/text/printable.ts'
 import type { CliContext } from '../io/cli-context.ts'
 import { CliError, EXIT, errorCode } from '../io/cli-error.ts'
@@ -13,43 +14,123 @@ import { SYSTEM_PATH } from './paths.ts'
 import { runCommand } from './run-command.ts'
 
 interface LogOptions {
-  lines: number
+  /** How many of the last lines are shown; by default 50, or all since a time. */
+  readonly lines?: number | undefined
   /** Whether new lines are shown too, until Ctrl-C. */
-  follow: boolean
+  readonly follow: boolean
+  readonly since?: Date | undefined
+  /** What a line contains. */
+  readonly grep?: RegExp | undefined
+}
+
+interface LoggedService {
+  readonly name: string
+  readonly system: InitSystem
 }
 
 /** The time in front of a line, and in the journal the process. */
+const TIME = /^(\d{4}-\d\d-\d\dT\S+) /
 const PREFIX = /^\d{4}-\d\d-\d\dT\S+ (?:\S+\[\d+\]: )?/
 /** A log may be large: its last line is looked for in these many bytes and lines at its end, as many as a failure has. */
 const TAIL_BYTES = 65_536
 const TAIL_LINES = 400
+const DEFAULT_LINES = 50
 
 /**
- * Prints the end of a service's log by the system's own tool; resolves with its exit code. That replaces this process unless
- * standard output is a terminal, which gets no byte that it would act on. Throws 3 without a log or a tool, 4 without
- * permission.
+ * Prints the end of the logs of services, in the order of time; resolves with an exit code. Where one log goes to a file or a
+ * pipe as it is, the system's own tool replaces this process; a terminal gets no byte that it would act on. Throws 3 without
+ * a log or a tool, 4 without permission.
  */
-export async function printLog(
-  name: string,
-  system: InitSystem,
-  { env, stdout, ...options }: LogOptions & Pick<CliContext, 'env' | 'stdout'>,
+export async function printLogs(
+  services: readonly LoggedService[],
+  options: LogOptions,
+  { env, stdout }: Pick<CliContext, 'env' | 'stdout'>,
 ): Promise<number> {
-  const [file, ...args] = await logCommand(name, system, options)
-  const command = [findProgram(file), ...args] as const
+  const { follow, since, grep } = options
+  const lines = options.lines ?? (since === undefined ? DEFAULT_LINES : Number.POSITIVE_INFINITY)
+  const filtered = grep !== undefined || since !== undefined
+  // What is looked for may be in any line; those that follow are looked at as they come.
+  const read = { lines: filtered && !follow ? Number.POSITIVE_INFINITY : lines, follow, since }
+  const sources: Source[] = []
+  for (const { name, system } of services)
+    sources.push({ name, command: await logCommand(name, system, read) })
   const environment = { ...env, PATH: SYSTEM_PATH }
-  return stdout.isTTY ? showOutput(command, environment, stdout) : replaceProcess(command, environment)
+  const [first] = sources
+  if (first !== undefined && sources.length === 1 && !filtered && !stdout.isTTY)
+    return replaceProcess(first.command, environment)
+  const children = sources.map(({ name, command: [file, ...args] }) => ({
+    name: sources.length === 1 ? undefined : name,
+    process: spawn(file, args, { env: environment, stdio: ['ignore', 'pipe', 'inherit'] }),
+  }))
+  const codes = Promise.all(children.map(({ process }) => exitCodeOf(process)))
+  const write = (text: string) => stdout.write(`${stdout.isTTY ? printableLines(text) : text}\n`)
+  const entries = children.map(({ name, process }) => readEntries(name, process, { since, grep }))
+  if (follow) {
+    endWithThis(children.map(({ process }) => process))
+    await Promise.all(
+      entries.map(async (each) => {
+        for await (const { text } of each) write(text)
+      }),
+    )
+  } else {
+    const found = await Promise.all(entries.map((each) => lastOf(each, lines)))
+    const ordered = found.flat().sort((one, other) => one.time - other.time)
+    for (const { text } of ordered.slice(-lines)) write(text)
+  }
+  return Math.max(...(await codes))
 }
 
-async function showOutput(
-  [file, ...args]: CommandWords,
-  env: NodeJS.ProcessEnv,
-  stdout: Writable,
-): Promise<number> {
-  const child = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  const ended = once(child, 'close')
-  for await (const text of child.stdout.setEncoding('utf8')) stdout.write(printableLines(text))
-  const [code] = await ended
-  return code ?? EXIT.failed
+interface Source {
+  readonly name: string
+  readonly command: CommandWords
+}
+
+interface Entry {
+  readonly time: number
+  readonly text: string
+}
+
+/** The lines that a tool prints and that are asked for, with `name` in front of those of a file. */
+async function* readEntries(
+  name: string | undefined,
+  { stdout }: ChildProcess,
+  { since, grep }: Pick<LogOptions, 'since' | 'grep'>,
+): AsyncGenerator<Entry> {
+  if (stdout === null) return
+  let time = 0
+  for await (const line of createInterface(stdout)) {
+    const [stamp = '', at] = TIME.exec(line) ?? []
+    // A line without a time goes on with the message of the line above it.
+    if (at !== undefined) time = Date.parse(at)
+    if ((since !== undefined && time < since.getTime()) || grep?.test(line.replace(PREFIX, '')) === false)
+      continue
+    const isLabelled =
+      name === undefined || at === undefined || /^\S+\[\d+\]: /.test(line.slice(stamp.length))
+    yield { time, text: isLabelled ? line : `${stamp}${name}: ${line.slice(stamp.length)}` }
+  }
+}
+
+async function lastOf(entries: AsyncIterable<Entry>, count: number): Promise<Entry[]> {
+  const last: Entry[] = []
+  for await (const entry of entries) {
+    last.push(entry)
+    if (last.length > count) last.shift()
+  }
+  return last
+}
+
+/** The exit code as a shell has it: 128 + n after signal n. */
+async function exitCodeOf(child: ChildProcess): Promise<number> {
+  await once(child, 'close')
+  return child.exitCode ?? 128 + (child.signalCode === null ? 0 : constants.signals[child.signalCode])
+}
+
+/** Passes on the signals that end this process to tools that would go on. */
+function endWithThis(children: readonly ChildProcess[]): void {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(signal, () => {
+      for (const child of children) child.kill(signal)
+    })
 }
 
 /** The absolute path of one of the system's programs. */
@@ -90,15 +171,23 @@ async function readEnd(name: string, system: InitSystem): Promise<string> {
 async function logCommand(
   name: string,
   system: InitSystem,
-  { lines, follow }: LogOptions,
-): Promise<readonly [string, ...string[]]> {
+  options: { lines: number; follow: boolean; since: Date | undefined },
+): Promise<CommandWords> {
   const log = system.log(name)
-  if (!('file' in log)) {
-    if (log.isReadable()) return log.read({ lines, follow })
+  const [file, ...args] = 'file' in log ? await tailCommand(name, log.file, options) : log.read(options)
+  if (!('file' in log) && !log.isReadable())
     throw new CliError(`The log of ${name} is readable by root only: use sudo`, EXIT.notPermitted)
-  }
-  await requireReadable(name, log.file)
-  return ['tail', '--lines', `${lines}`, ...(follow ? ['--follow=name', '--retry'] : []), log.file]
+  return [findProgram(file), ...args]
+}
+
+async function tailCommand(
+  name: string,
+  path: string,
+  { lines, follow, since }: { lines: number; follow: boolean; since: Date | undefined },
+): Promise<CommandWords> {
+  await requireReadable(name, path)
+  const count = Number.isFinite(lines) && since === undefined ? `${lines}` : '+1'
+  return ['tail', '--lines', count, ...(follow ? ['--follow=name', '--retry'] : []), path]
 }
 
 async function requireReadable(name: string, path: string): Promise<void> {

@@ -27,4 +27,11 @@ export interface Service {
   readonly hardened: boolean
   /** Number of bytes, optionally followed by K, M, G or T. */
   readonly memoryMax: string | undefined
+  /** When the init system starts it again after it has ended. */
+  readonly restart: RestartPolicy
+  /** The services after which it starts at boot. */
+  readonly after: readonly string[]
 }
+
+export const RESTART_POLICIES = ['on-failure', 'always', 'no'] as const
+export type RestartPolicy = (typeof RESTART_POLICIES)[number]

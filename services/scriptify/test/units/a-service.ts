@@ -10,6 +10,6 @@ export const aService = (changes: Partial<Service> = {}): Service => ({
   interval: 1,
   rootdir: '/srv/shop',
   ...{ user: undefined, group: undefined, environment: {}, schedule: undefined },
-  ...{ hardened: true, memoryMax: undefined },
+  ...{ hardened: true, memoryMax: undefined, restart: 'on-failure', after: [] },
   ...changes,
 })

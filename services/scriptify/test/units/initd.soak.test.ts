@@ -155,6 +155,23 @@ describe.runIf(await hasDocker()).each([
     },
   )
 
+  it.runIf(language === 'php')('is restarted after an upgrade of php by the distribution', async () => {
+    await forgetCalls(machine)
+    expect((await install('upgraded', '--start')).code).toBe(0)
+    const { pid } = await nextCall(machine)
+    const upgrade =
+      'cp /usr/bin/php8.4 /usr/bin/php8.9; mv /usr/bin/php8.4 /root/; ln -sf /usr/bin/php8.9 /usr/bin/php'
+    await succeed(machine, 'sh', '-ec', upgrade)
+    expect(await service('upgraded', 'status')).toBe(0)
+    expect(await service('upgraded', 'restart')).toBe(0)
+    await eventually(async () => (await nextCall(machine)).pid !== pid)
+    expect((await run(machine, 'test', '-d', `/proc/${pid}`)).code).toBe(1)
+    expect((await scriptify(machine, 'uninstall', 'upgraded')).code).toBe(0)
+    expect(await succeed(machine, 'sh', '-c', `pgrep -f '[P]robe::record' || true`)).toBe('')
+    const restore = 'mv /root/php8.4 /usr/bin/; rm /usr/bin/php8.9; ln -sf /etc/alternatives/php /usr/bin/php'
+    await succeed(machine, 'sh', '-ec', restore)
+  })
+
   it.runIf(language === 'php')('writes scripts in which shellcheck finds nothing', async () => {
     expect((await install('checked', '--user', 'app')).code).toBe(0)
     const { code, stdout } = await run(

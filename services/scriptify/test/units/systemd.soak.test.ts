@@ -309,6 +309,120 @@ describe.runIf(await hasDocker()).each(['php', 'node'] as const)(
         expect((await systemctl('status', 'timed.timer')).code).toBe(4)
       })
 
+      it('is scheduled after a run that failed, whose code it tells, and is watched by status', async () => {
+        const status = (...more: string[]) => scriptify(machine, 'status', ...more)
+        expect(
+          (await install('failing', probe.needy, '--schedule', '@yearly', '--enable', '--start')).code,
+        ).toBe(0)
+        expect(await status('failing')).toMatchObject({ code: 0 })
+        await systemctl('start', 'failing.service')
+        const [failed] = await eventually(async () => {
+          const services = JSON.parse((await status('failing', '--json')).stdout)
+          return services[0].lastResult !== undefined && services
+        })
+        expect(failed).toMatchObject({ state: 'scheduled', lastResult: 'exit code 1' })
+        expect((await scriptify(machine, 'stop', 'failing')).code).toBe(0)
+        expect(await status('failing')).toMatchObject({ code: 3 })
+        expect((await scriptify(machine, 'uninstall', 'failing')).code).toBe(0)
+        expect(await status('failing')).toMatchObject({ code: 4, stderr: 'Service failing does not exist\n' })
+      })
+
+      it('logs all of a burst, and how many lines the journal has dropped', async () => {
+        const unit = '/etc/systemd/system/bursting.service'
+        expect((await install('bursting', probe.record, '--no-daemon')).code).toBe(0)
+        const write = async (count: number) => {
+          await succeed(machine, 'sed', '-i', `s|^ExecStart=.*|ExecStart=/usr/bin/seq ${count}|`, unit)
+          await succeed(machine, 'systemctl', 'daemon-reload')
+          await succeed(machine, 'systemctl', 'start', 'bursting')
+          await eventually(async () => (await systemctl('is-active', 'bursting')).code !== 0)
+          await succeed(machine, 'journalctl', '--sync')
+        }
+        await write(20_000)
+        const logs = (...more: string[]) => scriptify(machine, 'logs', 'bursting', ...more)
+        const { stdout } = await logs('--lines', '100000')
+        expect(stdout.trimEnd().split('\n')).toHaveLength(20_000)
+        expect(
+          (await logs('--grep', '^1999[0-9]$', '--since', '1h')).stdout.trimEnd().split('\n'),
+        ).toHaveLength(10)
+        await succeed(machine, 'sed', '-i', 's|^LogRateLimitBurst=.*|LogRateLimitBurst=100|', unit)
+        await write(10_000)
+        // The journal tells it with the next line after the interval.
+        await succeed(machine, 'sed', '-i', 's|^LogRateLimitIntervalSec=.*|LogRateLimitIntervalSec=1s|', unit)
+        const dropped = await eventually(async () => {
+          await write(1)
+          return /systemd-journald\[\d+\]: Suppressed \d+ messages from .*bursting/.exec(
+            (await logs()).stdout,
+          )
+        })
+        expect(dropped).not.toBeNull()
+        expect((await scriptify(machine, 'uninstall', 'bursting')).code).toBe(0)
+      })
+
+      it('shows the logs of several in one, until it is stopped', async () => {
+        for (const name of ['one', 'two']) expect((await install(name, probe.record, '--start')).code).toBe(0)
+        const both = await eventually(async () => {
+          const { stdout } = await scriptify(machine, 'logs', 'one', 'two')
+          return / one\[\d+\]: recorded\n/.test(stdout) && / two\[\d+\]: recorded\n/.test(stdout)
+        })
+        expect(both).toBe(true)
+        const follow = `timeout 60 ${SCRIPTIFY} logs one two --follow --lines 0 > /tmp/both & follower=$!
+          until grep -q one /tmp/both && grep -q two /tmp/both; do sleep 0.1; kill -0 $follower || exit 1; done
+          kill $(pgrep -P $follower); wait $follower; echo $?; pgrep journalctl || echo none`
+        expect(await succeed(machine, 'timeout', '120', 'sh', '-c', follow)).toBe('143\nnone\n')
+        for (const name of ['one', 'two']) expect((await scriptify(machine, 'uninstall', name)).code).toBe(0)
+      })
+
+      it('has the umask, the priority and the calls of a shell', async () => {
+        await forgetCalls(machine)
+        await succeed(machine, 'usermod', '--append', '--groups', 'daemon', 'app')
+        expect((await install('plain', probe.record, '--user', 'app', '--start')).code).toBe(0)
+        const { pid } = await nextCall(machine)
+        const shown = await succeed(machine, 'sh', '-c', `grep Umask /proc/${pid}/status; ps -o ni= ${pid}`)
+        expect(shown.split(/\s+/).slice(0, 3)).toEqual(['Umask:', '0022', '0'])
+        const unit = '/etc/systemd/system/plain.service'
+        const chgrp = 'ExecStart=/bin/sh -c "touch /var/probe/given \\&\\& chgrp daemon /var/probe/given"'
+        await succeed(machine, 'sed', '-i', `s|^ExecStart=.*|${chgrp}|`, unit)
+        await systemctl('daemon-reload')
+        await systemctl('restart', 'plain')
+        await eventually(async () => (await run(machine, 'test', '-e', '/var/probe/given')).code === 0)
+        await eventually(async () => (await systemctl('is-active', 'plain')).code !== 0)
+        expect(await succeed(machine, 'stat', '-c', '%U:%G %a', '/var/probe/given')).toBe('app:daemon 644\n')
+        await succeed(machine, 'rm', '/var/probe/given')
+        expect((await scriptify(machine, 'uninstall', 'plain')).code).toBe(0)
+      })
+
+      it('survives an upgrade of its program by the distribution, and says that it is gone', async () => {
+        await forgetCalls(machine)
+        const link = language === 'php' ? '/usr/bin/php' : '/usr/local/bin/node'
+        expect((await install('upgraded', probe.record, '--start')).code).toBe(0)
+        const { pid } = await nextCall(machine)
+        expect(await read(machine, '/etc/systemd/system/upgraded.service')).toContain(`ExecStart="${link}" `)
+        const program = (await succeed(machine, 'readlink', '-f', link)).trim()
+        if (language === 'php') {
+          await succeed(
+            machine,
+            'sh',
+            '-ec',
+            `cp ${program} /usr/bin/php8.9; mv ${program} /root/; ln -sf /usr/bin/php8.9 ${link}`,
+          )
+          expect((await scriptify(machine, 'restart', 'upgraded')).code).toBe(0)
+          await eventually(async () => (await nextCall(machine)).pid !== pid)
+          await succeed(machine, 'sh', '-ec', `rm ${link}`)
+          expect(await scriptify(machine, 'restart', 'upgraded')).toMatchObject({
+            code: 1,
+            stderr: expect.stringMatching(/; exit code 203\/EXEC; .*see journalctl -u upgraded\n$/),
+          })
+          expect((await scriptify(machine, 'status', 'upgraded')).stdout).toContain('exit code 203/EXEC')
+          await succeed(
+            machine,
+            'sh',
+            '-ec',
+            `rm /usr/bin/php8.9; mv /root/${program.split('/').at(-1)} ${program}; ln -s /etc/alternatives/php ${link}`,
+          )
+        }
+        expect((await scriptify(machine, 'uninstall', 'upgraded')).code).toBe(0)
+      })
+
       it('goes on where its stamp cannot be removed', async () => {
         const timed = await install('stuck', probe.record, '--schedule', '@yearly', '--enable', '--start')
         expect(timed.code).toBe(0)
@@ -412,7 +526,7 @@ describe.runIf(await hasDocker()).each(['php', 'node'] as const)(
             return ended.stderr.includes('it has ended') && ended
           })
           expect(stderr).toMatch(
-            /^needy does not start: it has ended after ".*The database is unavailable.*"; see journalctl -u needy\n$/,
+            /^needy does not start: it has ended; exit code 1; its log ends with ".*The database is unavailable.*"; see journalctl -u needy\n$/,
           )
           await eventually(async () => {
             const [service] = JSON.parse((await scriptify(machine, 'status', 'needy', '--json')).stdout)

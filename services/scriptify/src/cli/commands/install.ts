@@ -1,20 +1,34 @@
-import { Command, Option } from 'commander'
+import { Command, Help, Option } from 'commander'
 import type { CliContext } from '../../io/cli-context.ts'
 import { printLines } from '../../io/print-lines.ts'
 import { findKeptSettings } from '../../scriptify-settings.ts'
 import { type InitSystem, namesOf } from '../../units/init-system.ts'
 import type { InstallOptions } from '../../units/install/install-options.ts'
+import { RESTART_POLICIES } from '../../units/service.ts'
 import { collect, parseSeconds } from '../option-values.ts'
 
 interface Flags extends Omit<InstallOptions, 'name' | 'args' | 'settings'> {
   arg?: string[]
 }
 
+/** The options that a first service needs: the help shows these, unless it is asked for all. */
+const FREQUENT = [
+  ...['--template', '--class', '--rootdir', '--arg', '--env', '--user', '--schedule'],
+  ...['--enable', '--start', '--force'],
+]
+
 /** `scriptify install`: a method as a service of one of `systems`, by default the first. */
 export function createInstallCommand(systems: readonly InitSystem[], { env, stdout }: CliContext): Command {
+  let showsAll = false
   const command = new Command('install')
     .description('install a method as a system service, or change one (as root)')
     .argument('<name>', 'letters, digits, - and _')
+    .addOption(new Option('--help-all').hideHelp())
+    .on('option:help-all', () => {
+      showsAll = true
+      command.help()
+    })
+    .addHelpText('after', () => (showsAll ? '' : '\nAll options: scriptify install --help-all'))
     .addHelpText('after', examplesOf(systems))
     .action(async (name: string, { arg, ...flags }: Flags) => {
       const { installService } = await import('../../units/install/install-service.ts')
@@ -26,6 +40,9 @@ export function createInstallCommand(systems: readonly InitSystem[], { env, stdo
       }
       await printLines(stdout, installService(options, { systems, env }))
     })
+  const visibleOptions = ({ options }: Command): Option[] =>
+    options.filter(({ long, hidden }) => !hidden && (showsAll || FREQUENT.includes(long ?? '')))
+  command.createHelp = () => Object.assign(new Help(), { visibleOptions }, command.configureHelp())
   for (const option of [...methodOptions(systems), ...serviceOptions(systems), ...placeOptions()])
     command.addOption(option)
   return command
@@ -49,6 +66,9 @@ const methodOptions = (systems: readonly InitSystem[]): Option[] => [
     '-e, --env <NAME=VALUE>',
     'an environment variable, kept in /etc/scriptify/<name>.env; repeatable',
   ).argParser(collect),
+  new Option('--env-file <file>', 'the variables of this file, unless --env sets them; repeatable').argParser(
+    collect,
+  ),
 ]
 
 function serviceOptions(systems: readonly InitSystem[]): Option[] {
@@ -71,6 +91,14 @@ function serviceOptions(systems: readonly InitSystem[]): Option[] {
     new Option('--interval <seconds>', 'between two calls, also as 500ms or 2m (default: 1)').argParser(
       parseSeconds,
     ),
+    new Option(
+      '--restart <policy>',
+      `${namesOf(systems, ({ refuses }) => refuses['--restart'] === undefined)}: start it again after it has ended (default: on-failure)`,
+    ).choices(RESTART_POLICIES),
+    new Option(
+      '--after <service>',
+      `${namesOf(systems, ({ refuses }) => refuses['--after'] === undefined)}: start at boot after this service, if it is there; repeatable`,
+    ).argParser(collect),
     new Option('--memory-max <bytes>', `${confining}: kill the service above this, such as 512M`),
     new Option('--hardening', `${confining}: sandboxing (default)`),
     new Option('--no-hardening', `${confining}: disable sandboxing`),

@@ -1,34 +1,61 @@
-import { Command, Option } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import type { CliContext } from '../../io/cli-context.ts'
 import type { InitSystem } from '../../units/init-system.ts'
-import { parseNumberUpTo } from '../option-values.ts'
+import { parseNumberUpTo, parseTimeBefore } from '../option-values.ts'
 
 const EXAMPLES = `
+Lines of several services are in the order of their times. What an init system says about a service is in its own log.
+
 Examples:
-  scriptify logs importer                  the last 50 lines
-  scriptify logs importer --lines 500
-  scriptify logs importer --follow         new lines too, until Ctrl-C`
+  scriptify logs importer                     the last 50 lines
+  scriptify logs importer --follow            new lines too, until Ctrl-C
+  scriptify logs importer mailer --since 2h --grep 'SMTP|timeout'`
 
 interface Flags {
-  lines: number
+  lines?: number
   follow?: boolean
+  since?: Date
+  grep?: RegExp
 }
 
-/** `scriptify logs`: what an installed service has written, by the system's own tools. */
+/** `scriptify logs`: what installed services have written, by the system's own tools. */
 export function createLogsCommand(systems: readonly InitSystem[], context: CliContext): Command {
   return new Command('logs')
-    .description('show what an installed service has written')
-    .argument('<service>', 'as it was installed')
+    .description('show what installed services have written')
+    .argument('<service...>', 'as it was installed')
     .addOption(
-      new Option('-n, --lines <number>', 'the last lines').argParser(parseNumberUpTo(9_999_999)).default(50),
+      new Option('-n, --lines <number>', 'the last lines (default: 50; with --since: all)').argParser(
+        parseNumberUpTo(9_999_999),
+      ),
     )
     .option('-f, --follow', 'go on with new lines until Ctrl-C')
+    .addOption(
+      new Option(
+        '--since <time>',
+        'lines since 30m, 2h or 1d ago, or since a time such as 2026-11-28 03:00',
+      ).argParser(parseTimeBefore),
+    )
+    .addOption(
+      new Option('--grep <pattern>', 'lines that match; without capitals, regardless of case').argParser(
+        parsePattern,
+      ),
+    )
     .addHelpText('after', EXAMPLES)
-    .action(async (name: string, { lines, follow = false }: Flags) => {
+    .action(async (names: string[], { follow = false, ...options }: Flags) => {
       const { findServiceSystem } = await import('../../units/control-service.ts')
-      const { printLog } = await import('../../units/service-log.ts')
-      const { env, stdout } = context
-      const system = await findServiceSystem(name, systems)
-      context.exitCode = await printLog(name, system, { lines, follow, env, stdout })
+      const { printLogs } = await import('../../units/service-log.ts')
+      const services = []
+      for (const name of new Set(names))
+        services.push({ name, system: await findServiceSystem(name, systems) })
+      context.exitCode = await printLogs(services, { ...options, follow }, context)
     })
+}
+
+/** As journalctl --grep, which looks at the case where the pattern has a capital. */
+function parsePattern(text: string): RegExp {
+  try {
+    return new RegExp(text, text === text.toLowerCase() ? 'iu' : 'u')
+  } catch {
+    throw new InvalidArgumentError('Give a regular expression.')
+  }
 }

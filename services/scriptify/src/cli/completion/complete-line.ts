@@ -51,7 +51,9 @@ async function completeWord(command: Command, { typed, current, sources }: Typed
     const before = options[index - 1]
     return !word.startsWith('-') && !(before && takesValue(before))
   })
-  const argument = command.registeredArguments[operands.length]
+  const argument =
+    command.registeredArguments[operands.length] ??
+    command.registeredArguments.find(({ variadic }) => variadic)
   return argument === undefined || current.startsWith('-')
     ? startingWith(current, describeOptions(command))
     : valuesOf(argument, lookUp)

@@ -2,12 +2,14 @@ import { CliError, EXIT } from '../../io/cli-error.ts'
 import { isRecord } from '../../io/json-object.ts'
 import type { FoundService } from '../inspect-service.ts'
 import { environmentFile } from '../paths.ts'
+import type { RestartPolicy } from '../service.ts'
 
 /** The options of `install` as typed; what is absent was not given. None of the texts has been checked. */
 export interface InstallOptions extends RecordedOptions {
   readonly name: string
   readonly template?: string
   readonly env?: readonly string[]
+  readonly envFile?: readonly string[]
   readonly enable?: boolean
   readonly start?: boolean
   readonly dryRun?: boolean
@@ -32,13 +34,15 @@ export interface RecordedOptions {
   readonly interval?: number
   readonly hardening?: boolean
   readonly memoryMax?: string
+  readonly restart?: RestartPolicy
+  readonly after?: readonly string[]
   /** The variables of scriptify itself that an installation reads, such as SCRIPTIFY_MEMORY_LIMIT. */
   readonly settings?: Readonly<Record<string, string>>
 }
 
 const RECORDED = [
   ...['class', 'rootdir', 'bootstrap', 'args', 'runtime', 'description', 'user', 'group', 'schedule'],
-  ...['daemon', 'interval', 'hardening', 'memoryMax', 'settings'],
+  ...['daemon', 'interval', 'hardening', 'memoryMax', 'restart', 'after', 'settings'],
 ]
 const RECORD = /^# scriptify: installed with (\{.*\})$/
 

@@ -1,3 +1,6 @@
+import { mkdtempDisposable, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { EXIT } from '../../io/cli-error.ts'
 import type { InitSystem } from '../init-system.ts'
@@ -33,6 +36,8 @@ describe('parseService', () => {
       interval: 1,
       hardened: true,
       memoryMax: undefined,
+      restart: 'on-failure',
+      after: [],
     })
     expect(parse({ system: crond })).toMatchObject({
       schedule: '* * * * *',
@@ -56,6 +61,15 @@ describe('parseService', () => {
   it('takes a value literally, from the first = on, and the last of two', () => {
     const { environment } = parse({ env: ['A=1', 'URL=a=b&c=%41+ "$x"\n\t', 'A=', 'É_=1'.slice(1)] })
     expect(environment).toEqual({ A: '', URL: 'a=b&c=%41+ "$x"\n\t', _: '1' })
+  })
+
+  it('reads the variables of files, which --env overrides', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'scriptify-env-'))
+    const file = join(folder.path, 'some.env')
+    await writeFile(file, '\uFEFFexport A=1\r\nB=two words\r\nC="x # y"\nD=1\n')
+    const { environment } = parse({ envFile: [file], env: ['D=2'] })
+    expect(environment).toEqual({ A: '1', B: 'two words', C: 'x # y', D: '2' })
+    expect(() => parse({ envFile: [join(folder.path, 'none')] })).toThrow('is not a file that can be read')
   })
 
   it.each([
@@ -82,7 +96,7 @@ describe('parseService', () => {
     ...['\u0001', '\r', '\u001b[0m', '\u007f'].map((value) => ({
       why: `the value ${JSON.stringify(value)}`,
       changes: { env: [`A=${value}`] },
-      says: '--env A: its value contains a control character',
+      says: 'The variable A: its value contains a control character',
     })),
     {
       why: 'a description that systemd would drop',
@@ -119,6 +133,14 @@ describe('parseService', () => {
     { why: 'an interval for cron', changes: { system: crond, interval: 5 }, says: '--interval' },
     { why: 'to start a cron job', changes: { system: crond, start: true }, says: '--start' },
     { why: 'an interval for a single call', changes: { daemon: false, interval: 5 }, says: '--no-daemon' },
+    { why: 'a policy for a timer', changes: { schedule: '@daily', restart: 'always' }, says: '--restart' },
+    { why: 'a policy for cron', changes: { system: crond, restart: 'no' }, says: '--restart' },
+    { why: 'an order for cron', changes: { system: crond, after: ['mysql'] }, says: '--after' },
+    ...['', 'a b', '-a', 'a\nExecStartPre=/bin/id', 'a/b', '$x', '%i'].map((name) => ({
+      why: `the order ${JSON.stringify(name)}`,
+      changes: { after: [name] },
+      says: '--after',
+    })),
     { why: 'to enable an upstart job', changes: { system: upstart, enable: true }, says: '--enable' },
     ...['', '0', '-1', '512 M', '512MB', '50%', '1\nUser=root'].map((memoryMax) => ({
       why: `the memory ${JSON.stringify(memoryMax)}`,
@@ -141,7 +163,7 @@ describe('parseService', () => {
     {
       why: 'a name that the shell reserves',
       changes: { system: initd, env: ['OPTIND=1'] },
-      says: '--env OPTIND',
+      says: 'The variable OPTIND',
     },
   ] as { why: string; changes: Changes; says: string }[])('refuses $why', ({ changes, says }) => {
     expect(() => parse(changes)).toThrow(refusal(says))

@@ -1,5 +1,5 @@
 import { CliError, EXIT } from '../../io/cli-error.ts'
-import { parseEnvEntries } from '../../io/env-entries.ts'
+import { parseEnvEntries, readEnvFiles } from '../../io/env-entries.ts'
 import { type InitSystem, type LimitedOption, namesOf } from '../init-system.ts'
 import type { Service } from '../service.ts'
 import { hasControls, hasNoncharacter } from '../text.ts'
@@ -36,10 +36,12 @@ export function parseService(
     description:
       options.description === undefined ? describe(reference) : parseDescription(options.description),
     ...parseAccount(options),
-    environment: parseVariables(options.env ?? [], system),
+    environment: parseVariables(options, system),
     interval: isRepeated ? (options.interval ?? 1) : undefined,
     hardened: options.hardening ?? true,
     memoryMax: parseMemoryMax(options.memoryMax),
+    restart: options.restart ?? 'on-failure',
+    after: (options.after ?? []).map((name) => parseUnitName(name)),
   }
 }
 
@@ -69,6 +71,8 @@ function requireOptions(options: InstallOptions, system: InitSystem, systems: re
       EXIT.usage,
     )
   }
+  if (schedule !== undefined && options.restart !== undefined)
+    throw new CliError('--restart does not fit --schedule: a run that fails is not repeated', EXIT.usage)
   if (daemon === false && interval !== undefined) {
     throw new CliError('--interval is for repeated calls; --no-daemon calls the method once', EXIT.usage)
   }
@@ -80,6 +84,8 @@ function givenOptions(options: InstallOptions): LimitedOption[] {
     ['--interval', options.interval !== undefined],
     ['--enable', options.enable === true],
     ['--start', options.start === true],
+    ['--restart', options.restart !== undefined],
+    ['--after', options.after !== undefined],
     ['--memory-max', options.memoryMax !== undefined],
     ['--no-hardening', options.hardening === false],
   ]
@@ -120,17 +126,27 @@ function parseAccount({ user, group }: InstallOptions): Pick<Service, 'user' | '
   return { user: isRoot ? undefined : user, group }
 }
 
-function parseVariables(entries: readonly string[], system: InitSystem): Record<string, string> {
-  const variables = parseEnvEntries(entries)
+function parseVariables(
+  { env = [], envFile = [] }: InstallOptions,
+  system: InitSystem,
+): Record<string, string> {
+  const variables = { ...readEnvFiles(envFile), ...parseEnvEntries(env) }
   for (const [name, value] of Object.entries(variables)) {
     const fault = findVariableFault(name, value, system)
-    if (fault !== undefined) throw new CliError(`--env ${name}: ${fault}`, EXIT.usage)
+    if (fault !== undefined) throw new CliError(`The variable ${name}: ${fault}`, EXIT.usage)
   }
   return variables
 }
 
+/** The name of a unit or a script; with `.service` where the init system needs it. */
+function parseUnitName(name: string): string {
+  if (/^[A-Za-z0-9][A-Za-z0-9:_.@-]{0,255}$/.test(name)) return name
+  throw invalidOption('--after', name, 'is not the name of a service')
+}
+
 /** Why a service would not see the variable as it is. The value may be a secret, so no message repeats it. */
 function findVariableFault(name: string, value: string, system: InitSystem): string | undefined {
+  if (!/^[A-Za-z_]\w*$/.test(name)) return 'its name is not letters, digits and _'
   if (system.launcher && SHELL_VARIABLES.includes(name))
     return 'the shell that starts the service reserves this name'
   // Some systems drop such a variable without an error.

@@ -31,9 +31,9 @@ describe('renderService', () => {
   it.each(INIT_SYSTEMS.filter((system) => !LAUNCHED.includes(system)))(
     'writes the files of $name for a user',
     async (system) => {
-      await expect(await describeFiles(system, { user: 'app', interval: undefined })).toMatchFileSnapshot(
-        `../../../test/golden/${system.name}-user.txt`,
-      )
+      await expect(
+        await describeFiles(system, { user: 'app', interval: undefined, after: ['mysql.service'] }),
+      ).toMatchFileSnapshot(`../../../test/golden/${system.name}-user.txt`)
     },
   )
 
@@ -60,9 +60,10 @@ export HOME USER LOGNAME
     },
   )
 
-  it('writes the unit of systemd for a group, with no other limit than on memory', async () => {
-    const changes = { user: 'app', group: 'www-data', hardened: false, memoryMax: '512M' }
-    await expect(await describeFiles(systemd, changes)).toMatchFileSnapshot(
+  it('writes the unit of systemd for a group, with no other limit than on memory, and an order', async () => {
+    const limits = { user: 'app', group: 'www-data', hardened: false, memoryMax: '512M' }
+    const order = { restart: 'always' as const, after: ['postgresql', 'remote-fs.target'] }
+    await expect(await describeFiles(systemd, { ...limits, ...order })).toMatchFileSnapshot(
       '../../../test/golden/systemd-group.txt',
     )
   })

@@ -1,9 +1,12 @@
+import { realpathSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { CliError, EXIT, errorCode } from '../../io/cli-error.ts'
 import type { CommandWords } from '../../io/replace-process.ts'
 import type { MethodCall } from '../../run/method-call.ts'
 import { loadRuntime, resolveCall } from '../../run/resolve-call.ts'
 import { runCheckCommand } from '../../run/run-check-command.ts'
 import type { Runtime } from '../../run/runtime.ts'
+import { SETTINGS } from '../../scriptify-settings.ts'
 import { SYSTEM_PATH } from '../paths.ts'
 import type { Account } from './account.ts'
 import type { InstallOptions } from './install-options.ts'
@@ -78,11 +81,37 @@ async function commandOn(
   const traced = { ...call, trace: true }
   const seen = root === undefined ? traced : seenFrom(traced, writtenPaths(options), root)
   const words = await runtime.command(seen, env, 'call')
-  const command = root === undefined ? words : wordsFor(words, call.reference.runtime, root)
+  const command =
+    root === undefined ? withKeptName(words, env) : wordsFor(words, call.reference.runtime, root)
   const { rootdir, bootstrap, reference, args } = seen
   // The options of the call are the last word before its arguments.
   const possiblePaths = [...command.slice(0, -1 - args.length), bootstrap, reference.module]
   return { rootdir, command, possiblePaths: possiblePaths.filter((path) => path !== undefined) }
+}
+
+/** A program that the user has named stays that one. */
+const withKeptName = ([program, ...args]: CommandWords, env: NodeJS.ProcessEnv): CommandWords =>
+  env[SETTINGS.phpBinary.name] === program
+    ? [program, ...args]
+    : [findKeptName(program, SYSTEM_PATH.split(':')), ...args]
+
+/**
+ * The name of a program that the distribution keeps when it upgrades that, such as /usr/bin/php for /usr/bin/php8.4; the
+ * program itself where no folder has such a link.
+ */
+export function findKeptName(program: string, folders: readonly string[]): string {
+  const name = basename(program).replace(/[\d.]+$/, '')
+  const names = folders.map((folder) => join(folder, name))
+  return names.find((path) => realPathOf(path) === realPathOf(program)) ?? program
+}
+
+/** The path without links; undefined where nothing is. */
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path)
+  } catch {
+    return undefined
+  }
 }
 
 /** Loads the project's code, so it runs with the rights and the environment of the service instead of root's. */

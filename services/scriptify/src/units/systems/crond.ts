@@ -26,6 +26,8 @@ export const crond: InitSystem = {
     '--interval': 'use --schedule',
     '--enable': 'cron reads it at once',
     '--start': 'cron reads it at once',
+    '--restart': 'cron starts the method again by itself',
+    '--after': 'cron starts it by its schedule',
     ...UNCONFINED,
   },
   schedule: {

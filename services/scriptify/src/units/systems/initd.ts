@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { linksTo, namesIn } from '../folders.ts'
@@ -21,7 +21,7 @@ export const initd: InitSystem = {
   namesakes: (name) => [`/etc/init.d/${name}`],
   log: (name) => ({ file: launcherLog(name) }),
 
-  refuses: UNCONFINED,
+  refuses: { ...UNCONFINED, '--restart': 'SysV init starts no service again' },
   schedule: undefined,
   reasonAgainst(action) {
     if (action === 'enable')
@@ -34,11 +34,12 @@ export const initd: InitSystem = {
   },
 
   template: 'initd',
-  render: ({ name, description, command, interval, user }) => ({
+  render: ({ name, root, description, command, interval, user, after }) => ({
+    after: after.map((each) => each.replace(/\.service$/, '')),
     description,
     isRepeated: interval !== undefined,
     launcher: launcherFile(name),
-    match: matchProcess({ command, user }),
+    match: quoteMatch(matchProcess(command[0], { user, root })),
   }),
   extraFiles: [LOG_ROTATION],
   launcher: { logs: true, locks: false },
@@ -72,7 +73,7 @@ function stopWithoutScriptCommands(name: string): ControlCommand[] {
   const [, user] = /^set -- "[^"]+" --reuid='([^']+)'/m.exec(launcher) ?? []
   const [, program] = /^set -- '([^']+)'/m.exec(launcher) ?? []
   if (program === undefined) return []
-  const match = user === undefined ? ['--exec', program] : ['--user', user]
+  const match = matchProcess(program, { user, root: '/' })
   const stop = ['start-stop-daemon', '--stop', '--oknodo', '--retry=TERM/30/KILL/5'] as const
   return [optionalCommand(...stop, '--pidfile', pidFile(name), ...match)]
 }
@@ -89,10 +90,20 @@ function readLauncher(name: string): string {
 const hasUpdateRcD = (): boolean => existsSync('/usr/sbin/update-rc.d')
 
 /** The options of start-stop-daemon that tell the process from another one with its number. */
-function matchProcess({ command, user }: Pick<Service, 'command' | 'user'>): string {
+function matchProcess(
+  program: string,
+  { user, root }: Pick<Service, 'root'> & { user: string | undefined },
+): [option: string, value: string] {
   // In a container root lacks CAP_SYS_PTRACE, and does not see which program another user's process executes.
-  return user === undefined ? `--exec ${quoteShellWord(command[0])}` : `--user ${quoteShellWord(user)}`
+  if (user !== undefined) return ['--user', user]
+  // An upgrade of php changes the link, but not the program of what runs. Node gives itself another name.
+  const isPhpLink =
+    basename(program) === 'php' &&
+    lstatSync(join(root, program), { throwIfNoEntry: false })?.isSymbolicLink() === true
+  return isPhpLink ? ['--name', 'php'] : ['--exec', program]
 }
+
+const quoteMatch = ([option, value]: [string, string]): string => `${option} ${quoteShellWord(value)}`
 
 async function state(name: string): Promise<ServiceState> {
   const state = await (runsSystemd() ? activeState(name) : scriptState(name))

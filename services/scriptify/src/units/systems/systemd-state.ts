@@ -1,4 +1,4 @@
-import { uptime } from 'node:os'
+import { constants, uptime } from 'node:os'
 import type { ServiceState } from '../init-system.ts'
 import { runCommand } from '../run-command.ts'
 import { propertiesOf, runsSystemd, STATE, stateIn } from './systemctl.ts'
@@ -16,6 +16,7 @@ export async function state(name: string): Promise<ServiceState> {
       'NRestarts',
       'MemoryCurrent',
       'Result',
+      'ExecMainStatus',
       'ExecMainExitTimestamp',
     ]),
     isScheduled
@@ -24,8 +25,10 @@ export async function state(name: string): Promise<ServiceState> {
   ])
   const state = stateIn(properties)
   const facts = factsIn(properties)
+  // Whether its last run failed or not: the timer starts the next one.
+  const isWaiting = ['inactive', 'failed'].includes(state) && stateIn(timer) === 'active'
   return {
-    state: state === 'inactive' && stateIn(timer) === 'active' ? 'scheduled' : state,
+    state: isWaiting ? 'scheduled' : state,
     // systemd does not answer every user.
     startsAtBoot: enabled.stdout.trim() === '' ? 'unknown' : enabled.code === 0,
     ...(state === 'active' ? facts : { restarts: facts.restarts }),
@@ -42,10 +45,33 @@ function lastRunIn(
   const endedAt = toIsoTime(service.get('ExecMainExitTimestamp'))
   return {
     // A service that has not run since the boot has the result of a success.
-    lastResult: endedAt && service.get('Result'),
+    lastResult: endedAt && resultIn(service),
     lastRun: toIsoTime(timer.get('LastTriggerUSec')) ?? endedAt,
     nextRun: toIsoTime(timer.get('NextElapseUSecRealtime')),
   }
+}
+
+/** What systemd calls the exit codes with which it could not start a program (systemd.exec(5)). */
+const START_FAILURES: Readonly<Record<number, string>> = {
+  200: 'CHDIR',
+  203: 'EXEC',
+  216: 'GROUP',
+  217: 'USER',
+  226: 'NAMESPACE',
+  239: 'CACHE_DIRECTORY',
+}
+
+/** `success`, `exit code 3`, `exit code 203/EXEC`, `signal SIGKILL`, or what systemd calls another failure. */
+function resultIn(service: ReadonlyMap<string, string>): string | undefined {
+  const result = service.get('Result')
+  const status = Number(service.get('ExecMainStatus'))
+  if (result === 'exit-code') {
+    const failure = START_FAILURES[status]
+    return `exit code ${status}${failure === undefined ? '' : `/${failure}`}`
+  }
+  if (result !== 'signal' && result !== 'core-dump') return result
+  const [signal = status] = Object.entries(constants.signals).find(([, number]) => number === status) ?? []
+  return `signal ${signal}`
 }
 
 /** Reads `Wed 2026-11-25 03:00:00 UTC`; systemd writes nothing for a time that there is not. */

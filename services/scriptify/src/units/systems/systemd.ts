@@ -38,11 +38,13 @@ export const systemd: InitSystem = {
   namesakes,
   log: (name) => ({
     command: `journalctl -u ${name}`,
-    read: ({ lines, follow }) => [
-      ...(['journalctl', '--unit', `${name}.service`, '--lines', `${lines}`, '--no-pager'] as const),
+    read: ({ lines, follow, since }) => [
+      ...(['journalctl', '--unit', `${name}.service`, '--no-pager'] as const),
+      ...(Number.isFinite(lines) ? ['--lines', `${lines}`] : ['--no-tail']),
       ...['--output', 'short-iso', '--no-hostname', '--quiet'],
-      // The message of systemd about it is left out.
-      ...['--identifier', name],
+      // What systemd says about it is left out, but not how many lines the journal has dropped.
+      ...['--identifier', name, '--identifier', 'systemd-journald'],
+      ...(since === undefined ? [] : ['--since', `@${Math.floor(since.getTime() / 1000)}`]),
       ...(follow ? ['--follow'] : []),
     ],
     isReadable: () => process.geteuid?.() === 0 || globSync(JOURNALS).some(mayRead),
@@ -50,7 +52,7 @@ export const systemd: InitSystem = {
 
   refuses: {},
   schedule: {
-    help: 'a timer, by the same or by OnCalendar, such as *-*-* 03:00 (default: none)',
+    help: 'a timer, at times of cron or of OnCalendar, such as *-*-* 03:00 (default: none)',
     parse: (schedule) => (schedule === undefined ? undefined : parseCalendarSchedule(schedule)),
   },
   reasonAgainst: (action) => (action === 'start' ? absence() : absenceOfTool()),
@@ -58,12 +60,13 @@ export const systemd: InitSystem = {
   template: 'systemd',
   async render(service) {
     await requireRunnable(service)
-    const { root, description, rootdir, command, schedule } = service
+    const { root, description, rootdir, command, schedule, after } = service
     return {
       ...service,
       description: escapeSystemdValue(description),
       rootdir: escapeSystemdValue(rootdir),
       command: joinWords(command),
+      after: after.map((name) => (/\.[a-z]+$/.test(name) ? name : `${name}.service`)),
       events: schedule === undefined ? undefined : toCalendarEvents(schedule),
       backsOff: root === '/' && (await hasRestartSteps()),
       cachesCode: basename(command[0]) === 'node' && !isReadOnly(join(root, dirname(CACHE_FOLDER))),

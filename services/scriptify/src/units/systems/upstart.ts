@@ -16,6 +16,8 @@ export const upstart: InitSystem = {
 
   refuses: {
     '--enable': 'upstart starts it at boot anyway',
+    '--restart': 'upstart starts it again after a failure',
+    '--after': 'upstart starts it by the runlevel',
     ...UNCONFINED,
   },
   schedule: undefined,
