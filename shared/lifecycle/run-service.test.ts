@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { cp, mkdir, mkdtempDisposable } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
@@ -46,6 +48,9 @@ async function run(openService: string, events: Record<string, (child: ChildProc
 const term = (child: ChildProcess) => void child.kill('SIGTERM')
 const CONFIGURE = `lifecycle.configureStop({ logger, timeoutMs: 10_000, timeoutMessage: 'too late' })\n`
 const BOTH = `await part(lifecycle, 'database')\nawait part(lifecycle, 'server')\n`
+
+/** The package that brings Node to this machine. */
+const OWN_NODE = `node-${process.platform}-${process.arch}`
 
 describe('a service', () => {
   it.each([
@@ -162,13 +167,24 @@ describe('a service', () => {
     expect(exitCode).toBe(1)
   })
 
-  it('says in one line that Node is too old', () => {
-    const require = `require(${JSON.stringify(join(import.meta.dirname, 'require-node.cjs'))})`
-    const code = `Object.defineProperty(process.versions, 'node', { value: '22.20.0' }); ${require}`
-    const { status, stderr } = spawnSync(process.execPath, ['--eval', code], { encoding: 'utf8' })
-    expect(status).toBe(1)
-    expect(stderr).toMatch(/^Latchkey needs Node 24 or newer, and this is 22\.20\.0 .*\n$/)
-  })
+  it.each([
+    { of: ['.bin/node', OWN_NODE], advice: 'start it by npm or npx' },
+    { of: [OWN_NODE], advice: 'run `npm rebuild --ignore-scripts`' },
+    { of: [], advice: 'run `npm ci --include=optional`' },
+  ])(
+    'says in one line that Node is too old, and with $of in node_modules: $advice',
+    async ({ of, advice }) => {
+      await using folder = await mkdtempDisposable(join(tmpdir(), 'require-node-'))
+      const file = join(folder.path, 'shared/lifecycle/require-node.cjs')
+      await cp(join(import.meta.dirname, 'require-node.cjs'), file)
+      for (const name of of) await mkdir(join(folder.path, 'node_modules', name), { recursive: true })
+      const code = `Object.defineProperty(process.versions, 'node', { value: '22.20.0' }); require('${file}')`
+      const { status, stderr } = spawnSync(process.execPath, ['--eval', code], { encoding: 'utf8' })
+      expect(status).toBe(1)
+      expect(stderr).toMatch(/^Latchkey needs Node 24 or newer, and this is 22\.20\.0 .*\n$/)
+      expect(stderr).toContain(advice)
+    },
+  )
 
   it('closes what is open, writes one message without a stack and exits with 78 where an extension cannot be used', async () => {
     const { lines, exitCode, errors } = await run(
