@@ -60,7 +60,7 @@ export function createPrompt(session: Session, options: PromptOptions): Prompt {
   }
   /**
    * Ctrl-C: a key while a line is edited, a signal while code has the keyboard. At the prompt it discards what was typed, or
-   * says how to leave. While an entry is handled, it is the `Interrupter`'s; what it does to the worker is in `STATES`.
+   * says how to leave. While an entry is handled, it is the `Interrupter`'s; what it does to the worker is in `superviseWorker`.
    */
   const onInterrupt = () => {
     if (running !== undefined) return running.interrupt()

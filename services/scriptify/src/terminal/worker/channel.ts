@@ -15,43 +15,14 @@ const NOTIFICATIONS = ['log', 'opening', 'dying', 'protected', 'restored'] as co
 /** A message that answers no request. */
 export type WorkerNotification = Extract<WorkerMessage, { type: (typeof NOTIFICATIONS)[number] }>
 
-/** What is known about the death of a worker's process. */
-export interface CrashReport {
-  reason: string
-  /** The signal that ended the process. */
-  signal: NodeJS.Signals | undefined
-  /** The notes of the copy that took over; undefined if none did. */
-  restored: string[] | undefined
-}
-
-/** The worker died before it answered; without a report it was closed. */
-export class WorkerDied extends Error {
-  readonly crash: CrashReport | undefined
-
-  constructor(crash?: CrashReport) {
-    super('The worker died')
-    this.crash = crash
-  }
-}
-
-/** Whether an error tells that the worker died, and was not closed. */
-export const hasCrashed = (error: unknown): error is WorkerDied & { crash: CrashReport } =>
-  error instanceof WorkerDied && error.crash !== undefined
-
 export interface WorkerChannel {
+  /** Resolves with the answer; never, if the worker dies before it answers. */
   ask<T extends WorkerRequest['type']>(
     request: Extract<WorkerRequest, { type: T }>,
   ): Promise<Answer<AnswerOf[T]>>
   /** Asks the worker to end; it does not answer. */
   notify(type: EndRequest['type']): void
-  /** Fails every request that has no answer yet. */
-  rejectAll(error: WorkerDied): void
   close(): void
-}
-
-interface Pending {
-  resolve(message: WorkerMessage): void
-  reject(error: Error): void
 }
 
 /** Speaks the terminal protocol on a socket: one JSON object per line, answers by the id of their request. */
@@ -59,33 +30,24 @@ export function openChannel(
   socket: Duplex,
   onNotification: (notification: WorkerNotification) => void,
 ): WorkerChannel {
-  const pending = new Map<number, Pending>()
+  const pending = new Map<number, (message: WorkerMessage) => void>()
   let lastId = 0
-  let isClosed = false
   onMessage(socket, (message) => {
     if (isNotification(message)) return onNotification(message)
-    pending.get(message.id)?.resolve(message)
+    pending.get(message.id)?.(message)
     pending.delete(message.id)
   })
   return {
     ask<T extends WorkerRequest['type']>(request: Extract<WorkerRequest, { type: T }>) {
-      if (isClosed) return Promise.reject(new WorkerDied())
       const id = ++lastId
-      return new Promise<Answer<AnswerOf[T]>>((resolve, reject) => {
+      return new Promise<Answer<AnswerOf[T]>>((resolve) => {
         // The protocol pairs the answer's type with the request's; the id pairs the messages.
-        pending.set(id, { resolve: resolve as Pending['resolve'], reject })
+        pending.set(id, resolve as (message: WorkerMessage) => void)
         socket.write(`${JSON.stringify({ id, ...request })}\n`)
       })
     },
     notify: (type) => void socket.write(`${JSON.stringify({ id: 0, type })}\n`),
-    rejectAll(error) {
-      for (const { reject } of pending.values()) reject(error)
-      pending.clear()
-    },
-    close() {
-      isClosed = true
-      socket.destroy()
-    },
+    close: () => void socket.destroy(),
   }
 }
 

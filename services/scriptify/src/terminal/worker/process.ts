@@ -3,17 +3,11 @@ import { existsSync } from 'node:fs'
 import { Duplex, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkerCommand } from '../backend.ts'
-import {
-  type CrashReport,
-  openChannel,
-  type WorkerChannel,
-  WorkerDied,
-  type WorkerNotification,
-} from './channel.ts'
+import { openChannel, type WorkerChannel, type WorkerNotification } from './channel.ts'
 
 /** How often a copy is checked: it is not a child of this process. */
 const CHECK_MS = 100
-/** How often a dead worker is checked, until its copy has taken over or nothing is left. */
+/** How often a copy is looked for after a death, until it has taken over or nothing is left. */
 const DEAD_CHECK_MS = 20
 /** How long messages that a worker wrote before its death may still take to arrive. */
 const GRACE_MS = 300
@@ -23,14 +17,35 @@ const TAKEOVER_MS = 10_000
 /** Makes Linux end the worker with this process, however that ends; what computes would not look at its socket again. */
 const END_WITH_PARENT = existsSync('/usr/bin/setpriv') ? ['/usr/bin/setpriv', '--pdeathsig', 'KILL'] : []
 
+/** The death of a worker's process. */
+export interface Crash {
+  reason: string
+  /** The signal that ended it, if the system tells. */
+  signal?: NodeJS.Signals
+  /** The sleeping copy that has taken over (php), and what it has to say. */
+  successor?: { worker: WorkerProcess; notes: string[] }
+}
+
+/** A worker died before it answered; without a crash it was closed. */
+export class WorkerDied extends Error {
+  readonly crash: Crash | undefined
+
+  constructor(crash: Crash | undefined) {
+    super('The worker died')
+    this.crash = crash
+  }
+}
+
+/** A process that evaluates. */
 export interface WorkerProcess {
-  /** Asks the worker; rejects with WorkerDied if it dies before it answers. */
+  /** Resolves when it is dead and its copy has taken over, or nothing is left; undefined when it was closed. */
+  ended: Promise<Crash | undefined>
+  /** Asks the worker; rejects with WorkerDied if it ends before it answers. */
   ask: WorkerChannel['ask']
-  rejectAll: WorkerChannel['rejectAll']
   /** Notifies a worker of Ctrl-C if it gets no signal, or cannot notice one while it computes. */
   interrupt(): void
   kill(): void
-  /** Asks the worker to end, and kills it if it does not; `onDeath` is not called. */
+  /** Asks the worker to end, and kills it if it does not. */
   close(): Promise<void>
 }
 
@@ -39,86 +54,83 @@ export interface WorkerOptions {
   cwd: string
   env: NodeJS.ProcessEnv
   onNotification(notification: Extract<WorkerNotification, { type: 'log' | 'opening' }>): void
-  /** Called when the process that evaluates is dead and its copy has taken over, or nothing is left. */
-  onDeath(crash: CrashReport): void
 }
 
-/** Starts the process of a worker, and follows its copy when that takes over (php). */
+/** What a process has told about itself. */
+interface Told {
+  /** The number of its sleeping copy. */
+  copy?: number
+  /** Why it ends. */
+  reason?: string
+}
+
+/** Starts the process of a worker. */
 export function startWorker(options: WorkerOptions): WorkerProcess {
   const { child, socket, interruptPipe } = spawnWorker(options)
-  const exited = untilExited(child)
-  /** The process that evaluates: the child itself, or the copy that took over after its death. */
-  let pid = child.pid ?? 0
-  let copy: number | undefined
-  /** The reason that the evaluating process has given for its end. */
-  let announced: string | undefined
-  let isOver = false
-
-  const report = (crash: Partial<CrashReport>) => {
-    const reason = announced ?? crash.reason ?? 'its process died'
-    announced = undefined
-    options.onDeath({ signal: undefined, restored: undefined, ...crash, reason })
-  }
+  let told: Told = {}
+  let end: (crash?: Crash) => void
   const channel = openChannel(socket, (notification) => {
     switch (notification.type) {
       case 'protected':
-        copy = notification.pid
+        told.copy = notification.pid
         return
       case 'dying':
-        announced = notification.reason
+        told.reason = notification.reason
         return
-      case 'restored':
-        pid = notification.pid
-        copy = undefined
-        return report({ restored: notification.notes })
+      case 'restored': {
+        const { pid, notes } = notification
+        const [reason, endDead] = [told.reason ?? 'its process died', end]
+        return endDead({ reason, successor: { worker: follow(pid, untilGone(pid, socket)), notes } })
+      }
       default:
         return options.onNotification(notification)
     }
   })
   const release = () => {
-    isOver = true
     channel.close()
     interruptPipe?.destroy()
   }
-  const untilDead = async (watched: number) => {
-    if (watched === (child.pid ?? 0)) return void (await exited)
-    // Without a parent that reaps it, a dead copy looks alive forever; its socket is closed.
-    while (isAlive(watched) && !socket.closed) await sleep(CHECK_MS, undefined, { ref: false })
-  }
-  const untilReplaced = async (watched: number) => {
-    const diedAt = performance.now()
-    const patienceMs = () => (copy !== undefined && isAlive(copy) ? TAKEOVER_MS : GRACE_MS)
-    // A background process of the user may keep the socket open.
-    while (pid === watched && !socket.closed && performance.now() - diedAt < patienceMs())
-      await sleep(DEAD_CHECK_MS)
-  }
-  const watch = async () => {
-    let watched: number
-    do {
-      watched = pid
-      await untilDead(watched)
-      await untilReplaced(watched)
-    } while (pid !== watched)
-    if (isOver) return
-    release()
-    report(watched === (child.pid ?? 0) ? await exited : {})
-  }
-  void watch()
-  return {
-    ask: channel.ask,
-    rejectAll: channel.rejectAll,
-    interrupt: () => void interruptPipe?.write('c'),
-    kill: () => killQuietly(pid),
-    async close() {
-      if (isOver) return
-      channel.notify('bye')
-      isOver = true
-      await Promise.race([untilDead(pid), sleep(GRACE_MS)])
-      killQuietly(pid)
+  /** Follows the process of this number to its end: the child, or a copy that has taken over. */
+  const follow = (pid: number, exited: Promise<Exit>): WorkerProcess => {
+    const own: Told = {}
+    const ended = Promise.withResolvers<Crash | undefined>()
+    told = own
+    end = ended.resolve
+    const untilNothingIsLeft = async () => {
+      const exit = await exited
+      let isReplaced = false
+      void ended.promise.then(() => {
+        isReplaced = true
+      })
+      const diedAt = performance.now()
+      const patienceMs = () => (own.copy !== undefined && isAlive(own.copy) ? TAKEOVER_MS : GRACE_MS)
+      // A background process of the user may keep the socket open.
+      while (!isReplaced && !socket.closed && performance.now() - diedAt < patienceMs())
+        await sleep(DEAD_CHECK_MS)
+      if (isReplaced) return
       release()
-      channel.rejectAll(new WorkerDied())
-    },
+      ended.resolve({ ...exit, reason: own.reason ?? exit.reason })
+    }
+    void untilNothingIsLeft()
+    return {
+      ended: ended.promise,
+      ask: (request) =>
+        Promise.race([
+          channel.ask(request),
+          ended.promise.then((crash) => Promise.reject(new WorkerDied(crash))),
+        ]),
+      interrupt: () => void interruptPipe?.write('c'),
+      kill: () => killQuietly(pid),
+      async close() {
+        ended.resolve(undefined)
+        channel.notify('bye')
+        const isAlive = await Promise.race([exited.then(() => false), sleep(GRACE_MS, true)])
+        if (isAlive) killQuietly(pid)
+        release()
+      },
+    }
   }
+  return follow(child.pid ?? 0, untilExited(child))
 }
 
 function spawnWorker({ command, cwd, env }: WorkerOptions) {
@@ -136,7 +148,7 @@ function spawnWorker({ command, cwd, env }: WorkerOptions) {
   return { child, socket, interruptPipe }
 }
 
-type Exit = Partial<Pick<CrashReport, 'signal'>> & Pick<CrashReport, 'reason'>
+type Exit = Pick<Crash, 'reason' | 'signal'>
 
 /** Resolves when the child has ended, or could not be started. */
 function untilExited(child: ChildProcess): Promise<Exit> {
@@ -147,6 +159,12 @@ function untilExited(child: ChildProcess): Promise<Exit> {
       else resolve({ signal, reason: `it was ended by ${signal}` })
     })
   })
+}
+
+/** Resolves when a copy is dead. Without a parent that reaps it, it looks alive forever; its socket is closed. */
+async function untilGone(pid: number, socket: Duplex): Promise<Exit> {
+  while (isAlive(pid) && !socket.closed) await sleep(CHECK_MS, undefined, { ref: false })
+  return { reason: 'its process died' }
 }
 
 function isAlive(pid: number): boolean {

@@ -1,11 +1,10 @@
 import { CliError, EXIT } from '../../io/cli-error.ts'
 import type { TerminalBackend } from '../backend.ts'
 import { hasColors } from '../script.ts'
-import { type CrashReport, hasCrashed, WorkerDied, type WorkerNotification } from './channel.ts'
-import { startWorker, type WorkerProcess } from './process.ts'
+import type { WorkerNotification } from './channel.ts'
+import { type Crash, startWorker, WorkerDied, type WorkerProcess } from './process.ts'
 import type { Answer, AnswerOf, OpeningStep, WorkerRequest } from './protocol.ts'
 import type { SessionMemory } from './session-memory.ts'
-import { type Action, STATES, type State, type WorkerEvent } from './states.ts'
 
 export interface SessionSetup {
   backend: TerminalBackend
@@ -55,143 +54,131 @@ export interface SupervisedWorker {
   close(): Promise<void>
 }
 
-/** How long a start takes at least before Ctrl-C may kill it. */
+/** How long a start takes at least before Ctrl-C may kill it: pressed again and again, it would kill each new process. */
 const START_PATIENCE_MS = 5000
 
-/** Supervises the worker of a session, which `start` starts, by the table of its states. */
+/**
+ * Supervises the worker of a session, which `start` starts: follows each of its processes to its end, and replaces it by its
+ * copy, or by another process with what the session remembers.
+ *
+ * Ctrl-C is handled here while an entry is, which `Interrupter` tells: the first is an `interrupt`, each later one a `kill`.
+ * While a line is typed it discards that (prompt.ts). Before the first prompt it ends the terminal with 130 (end-signals.ts).
+ */
 export function superviseWorker(options: SessionOptions, memory: SessionMemory): SupervisedWorker {
   const { notify } = options
-  let state: State = 'closed'
+  /** The process that evaluates, or the last one. */
   let worker: WorkerProcess | undefined
   /** Settles when the worker is ready. */
   let started: Promise<Restarted> | undefined
-  /** Settles when the user knows what a new worker lacks. */
-  let recovered = Promise.resolve()
-  let startedAt = 0
+  /** Settles when a worker is replaced, and the user knows what the new one lacks. */
+  let replaced = Promise.resolve()
+  /** When the start that is in progress began. */
+  let startedAt: number | undefined
   /** The present step of the start. */
   let step: OpeningStep | undefined
+  let isEvaluating = false
 
-  const handle = (event: WorkerEvent, crash?: CrashReport) => {
-    const [next, action] = STATES[state][event] ?? [state]
-    state = next
-    if (action !== undefined) actions[action](crash)
-  }
-  const actions: Record<Action, (crash: CrashReport | undefined) => void> = {
-    launch() {
-      started = launch()
-      // Each caller that waits for the worker gets the error.
-      started.catch(() => {})
-    },
-    reject: (crash) => getWorker().rejectAll(new WorkerDied(crash)),
-    resume(crash) {
-      for (const note of crash?.restored ?? []) notify(note)
-      actions.reject(crash)
-    },
-    resumeAndNotify(crash) {
-      notify('The session was restored after its process died')
-      actions.resume(crash)
-    },
-    recover(crash) {
-      actions.reject(crash)
-      actions.launch(crash)
-      recovered = notifyOfRecovery()
-    },
-    recoverAndNotify(crash) {
-      actions.recover(crash)
-      recovered.catch((error: Error) => notify(error.message))
-    },
-    interrupt: () => getWorker().interrupt(),
-    kill: () => getWorker().kill(),
-    killIfSlow(crash) {
-      if (performance.now() - startedAt > START_PATIENCE_MS) actions.kill(crash)
-    },
+  const start = () => {
+    started = launch().finally(() => {
+      startedAt = undefined
+    })
+    // Each caller that waits for the worker gets the error.
+    started.catch(() => {})
+    return started
   }
   const launch = async (): Promise<Restarted> => {
     for (;;) {
       startedAt = performance.now()
       step = undefined
-      worker = launchWorker(options, { onNotification, onDeath })
+      const { backend, rootdir: cwd, env, signal } = options
+      const launched = startWorker({ command: backend.worker, cwd, env, onNotification })
+      worker = launched
       try {
-        const ready = await worker.ask(startRequest(options, memory))
-        handle('opened')
+        const ready = await launched.ask(startRequest(options, memory))
+        follow(launched)
         return { ...ready, lost: memory.started(ready.names) }
       } catch (error) {
         if (!(error instanceof WorkerDied)) throw error
-        await worker.close()
+        await launched.close()
         // Ctrl-C has ended it before it could catch the signal.
-        const isEarlyInterrupt = step === undefined && error.crash?.signal === 'SIGINT'
-        if (isEarlyInterrupt && state === 'starting' && !options.signal.aborted) continue
-        if (step === undefined) await options.backend.describeCrash?.()
+        if (step === undefined && error.crash?.signal === 'SIGINT' && !signal.aborted) continue
+        if (step === undefined) await backend.describeCrash?.()
         // The worker is not started again: another process would fail the same way.
         throw new CliError(`${describeFailure(step, options)} (${error.crash?.reason})`, EXIT.failed)
       }
     }
   }
-  const notifyOfRecovery = async () => {
-    const opened = await whenStarted()
+  const follow = (followed: WorkerProcess) => {
+    replaced = followed.ended.then(async (crash) => {
+      if (crash === undefined) return
+      if (isEvaluating) return replace(crash)
+      if (crash.successor !== undefined) notify('The session was restored after its process died')
+      // No statement waits for it.
+      await replace(crash).catch((error: Error) => notify(error.message))
+    })
+    // Who waits for a statement gets the error.
+    replaced.catch(() => {})
+  }
+  const replace = async ({ successor }: Crash) => {
+    if (successor !== undefined) {
+      worker = successor.worker
+      for (const note of successor.notes) notify(note)
+      return follow(successor.worker)
+    }
+    const opened = await start()
     notify('The session was started again, with its imports and declarations')
     for (const note of notesOf(opened)) notify(note)
   }
   const onNotification = (notification: Extract<WorkerNotification, { type: 'log' | 'opening' }>) => {
     if (notification.type === 'log') notify(notification.text)
-    if (notification.type === 'opening') step = notification.step
+    else step = notification.step
   }
-  const onDeath = (crash: CrashReport) => {
-    handle(crash.restored === undefined ? 'died' : 'replaced', crash)
-  }
-  const whenStarted = () => {
-    if (started === undefined) throw new Error('The session has not started')
-    return started
-  }
-  const whenReady = async () => {
-    await whenStarted()
-    return getWorker()
-  }
-  const getWorker = () => {
+  const whenReady = async (): Promise<WorkerProcess> => {
+    await started
     if (worker === undefined) throw new Error('The session has not started')
     return worker
   }
-  options.signal.addEventListener('abort', () => handle('abort'))
+  options.signal.addEventListener('abort', () => {
+    if (startedAt !== undefined) worker?.kill()
+  })
   return {
-    start() {
-      handle('start')
-      return whenStarted()
-    },
+    start,
     async ask(request) {
-      const asked = await whenReady()
+      const [asked, untilReplaced] = [await whenReady(), replaced]
       try {
         return await asked.ask(request)
       } catch (error) {
         if (!hasCrashed(error)) throw error
+        await untilReplaced
         return (await whenReady()).ask(request)
       }
     },
     async evaluate(code) {
-      const asked = await whenReady()
-      handle('evaluate')
+      const [asked, untilReplaced] = [await whenReady(), replaced]
+      isEvaluating = true
       try {
-        const done = await asked.ask({ type: 'eval', code })
-        handle('answered')
-        return done
+        return await asked.ask({ type: 'eval', code })
       } catch (error) {
         if (!hasCrashed(error)) throw error
-        await recovered
+        await untilReplaced
         return { cause: error.crash.reason }
+      } finally {
+        isEvaluating = false
       }
     },
-    interrupt: () => handle('interrupt'),
-    kill: () => handle('kill'),
-    async close() {
-      handle('close')
-      await getWorker().close()
+    interrupt() {
+      if (startedAt === undefined) worker?.interrupt()
     },
+    kill() {
+      if (startedAt === undefined || performance.now() - startedAt > START_PATIENCE_MS) worker?.kill()
+    },
+    close: async () => worker?.close(),
   }
 }
 
-const launchWorker = (
-  { backend, rootdir, env }: SessionOptions,
-  events: Pick<Parameters<typeof startWorker>[0], 'onNotification' | 'onDeath'>,
-): WorkerProcess => startWorker({ command: backend.worker, cwd: rootdir, env, ...events })
+/** Whether an error tells that the worker died, and was not closed. */
+const hasCrashed = (error: unknown): error is WorkerDied & { crash: Crash } =>
+  error instanceof WorkerDied && error.crash !== undefined
 
 const startRequest = (
   { backend, preload }: SessionOptions,
