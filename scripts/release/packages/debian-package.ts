@@ -3,6 +3,8 @@ import { chmod, cp, mkdir, mkdtempDisposable, readFile, rename, symlink, writeFi
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { createCli } from '../../../services/scriptify/src/cli/cli.ts'
+import { formatCompletion, SHELLS } from '../../../services/scriptify/src/cli/completion.ts'
 
 const run = promisify(execFile)
 /** Where the files of the npm package are; installed services name this folder. */
@@ -48,9 +50,11 @@ async function placeInSystem(root: string, home: string): Promise<void> {
   await create('/usr/share/man/man1')
   await rename(join(home, 'man', 'scriptify.1'), join(root, '/usr/share/man/man1/scriptify.1'))
   await run('gzip', ['--best', '--no-name', join(root, '/usr/share/man/man1/scriptify.1')])
-  for (const [shell, path] of Object.entries(COMPLETIONS)) {
+  const program = await createCli()
+  for (const shell of SHELLS) {
+    const path = COMPLETIONS[shell]
     await create(dirname(path))
-    await cp(join(home, 'services/scriptify/src/cli/completion/scripts', shell), join(root, path))
+    await writeFile(join(root, path), formatCompletion(program, shell))
   }
   await create('/usr/share/doc/scriptify')
   await cp(join(home, 'LICENSE'), join(root, '/usr/share/doc/scriptify/copyright'))

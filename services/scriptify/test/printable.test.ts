@@ -7,7 +7,6 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { formatReply, SHELLS } from '../src/cli/completion/shells.ts'
 import { runCli } from '../src/cli/run-cli.ts'
 import { CliError } from '../src/io/cli-error.ts'
 import { runCheckCommand } from '../src/run/run-check-command.ts'
@@ -93,9 +92,6 @@ async function receive(message: object): Promise<object> {
   return received
 }
 
-const completed = (shell: (typeof SHELLS)[number], value = 'App\\Hostile') =>
-  formatReply(shell, [{ value, description: HOSTILE }], { line: 'scriptify run ', breaks: '' })
-
 describe.concurrent('text from elsewhere on a terminal', () => {
   it.each<[source: string, show: () => Promise<string> | string]>([
     ['an error of the command line', () => report(new CliError(HOSTILE, 1))],
@@ -115,8 +111,6 @@ describe.concurrent('text from elsewhere on a terminal', () => {
     ['a log', showLog],
     ['a body', async () => (await get('/text', true)).bytes.toString().replaceAll('\r\n', '\n')],
     ['a body of JSON', async () => (await get('/json', true)).bytes.toString()],
-    ['a description that zsh completes', () => completed('zsh')],
-    ['a description that fish completes', () => completed('fish')],
     [
       'a value of a terminal',
       async () => JSON.stringify(await receive({ type: 'log', text: HOSTILE })).replaceAll('\\\\', '\\'),
@@ -127,10 +121,6 @@ describe.concurrent('text from elsewhere on a terminal', () => {
     expect(
       shown.replaceAll('\\u001b', '\\x1b').replaceAll('\\u0007', '\\x07').replaceAll('\\\\', '\\'),
     ).toContain(SHOWN)
-  })
-
-  it.each(SHELLS)('completes no name in %s that the shell would show as it is', (shell) => {
-    expect(completed(shell, `App\\${HOSTILE}`)).toBe('')
   })
 
   it('completes no name in a terminal that it would obey', async () => {

@@ -24,6 +24,7 @@ export const PROCESSES = [
   'scripts/release/{build-images,commands}.test.ts',
   'services/auth-api/test/{model/model,process}.test.ts',
   'services/scriptify/src/cli/compile-cache.test.ts',
+  'services/scriptify/src/cli/completion.test.ts',
   'services/scriptify/src/terminal/{history,node/interrupt-thread}.test.ts',
   'services/scriptify/src/units/{replace-files,env-file.property,systems/grammar.property}.test.ts',
   'shared/lifecycle/run-service.test.ts',

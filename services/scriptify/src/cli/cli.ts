@@ -63,13 +63,10 @@ const COMMANDS: Record<string, (systems: LoadSystems, context: CliContext) => Pr
   restart: (systems, context) => loadControl('restart', systems, context),
   endpoint: async (_systems, context) =>
     (await import('./commands/endpoint.ts')).createEndpointCommand(context),
-  completion: async (systems, { env, stdout }) =>
-    (await import('./commands/completion.ts')).createCompletionCommand({
-      systems,
-      env,
-      stdout,
-      program: async (command) => createCli({ command, systems: await systems() }),
-    }),
+  completion: async (systems, context) => {
+    const load = async () => createCli({ systems: await systems() })
+    return (await import('./commands/completion.ts')).createCompletionCommand(load, context)
+  },
 }
 
 const loadControl = async (

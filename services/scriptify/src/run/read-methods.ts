@@ -17,14 +17,12 @@ export interface ReadMethodsOptions {
   env: NodeJS.ProcessEnv
   bootstrap?: string
   runtime?: RuntimeName
-  /** Time until the list is given up, in milliseconds. Default: none. */
-  timeoutMs?: number
 }
 
 /** Reads the methods of a class that can be called, from the loaded class; throws a CliError as `run` would exit. */
 export async function readMethods(
   className: string,
-  { rootdir, env, bootstrap, runtime: requested, timeoutMs }: ReadMethodsOptions,
+  { rootdir, env, bootstrap, runtime: requested }: ReadMethodsOptions,
 ): Promise<ListedMethod[]> {
   const call = await resolveCall(
     className,
@@ -36,7 +34,6 @@ export async function readMethods(
   const { stdout } = await promisify(execFile)(file, words, {
     cwd: call.rootdir,
     env,
-    timeout: timeoutMs,
   }).catch(({ stderr, code }: { stderr: string; code: unknown }) => {
     throw new CliError(reasonIn(stderr), typeof code === 'number' ? code : EXIT.failed)
   })

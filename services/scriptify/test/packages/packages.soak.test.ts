@@ -120,7 +120,7 @@ describe.runIf(await hasDocker())('the packages of scriptify', () => {
           ? '. /usr/share/bash-completion/completions/scriptify'
           : '. <(scriptify completion bash)'
       expect(await sh(machine, `${completion}; complete -p scriptify`)).toBe(
-        'complete -F _scriptify scriptify\n',
+        'complete -o default -F _scriptify scriptify\n',
       )
       expect(await sh(machine, `find ${home} -name '*.ts' -o -path '*/@latchkey/shared'`)).toBe('')
     })
