@@ -187,6 +187,29 @@ describe('one and the same refusal', () => {
   })
 })
 
+describe('what changes while the new password is hashed', () => {
+  it.each([
+    { what: 'the user is deleted', change: (userid: string) => app.users.softDelete(userid) },
+    {
+      what: 'the e-mail is another one',
+      change: (userid: string) => app.users.setEmail(userid, 'moved@x.org'),
+    },
+    { what: 'the user has no e-mail', change: (userid: string) => app.users.setEmail(userid, null) },
+  ])('ends the reset, and stores no password: $what', async ({ change }) => {
+    const user = await aUser(app)
+    const token = await aConfirmedReset(user.email)
+    const { hash } = app.passwords
+    vi.spyOn(app.passwords, 'hash').mockImplementationOnce(async (...given) => {
+      await change(user.userid)
+      return hash(...given)
+    })
+    const before = await app.users.findById(user.userid)
+    expectRefused(await setPassword(user.email, token))
+    expect((await app.users.findById(user.userid))?.passwordHash).toBe(before?.passwordHash)
+    expectRefused(await setPassword(user.email, token))
+  })
+})
+
 describe('attacks', () => {
   it('the fifth guess may be right', async () => {
     const user = await aUser(app)
