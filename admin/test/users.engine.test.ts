@@ -19,7 +19,6 @@ import {
 } from '../accounts/change-account.ts'
 import { countAccounts } from '../accounts/count-accounts.ts'
 import { createAccount } from '../accounts/create-account.ts'
-import { createUserListRepository } from '../accounts/user-list-repository.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { importUsers } from '../import-users/import-users.ts'
 
@@ -62,17 +61,6 @@ describe('an account', () => {
     expect(await find('🦊'.repeat(20))).toBeDefined()
     await expect(createAccount(context, { ...fields, username: '🦊'.repeat(21) })).rejects.toThrow('username')
   })
-
-  it('is listed by a text that stands for itself', async () => {
-    await aUser('per%cent')
-    await aUser('under_score')
-    const list = async (search: string, limit = 10) =>
-      (await createUserListRepository(database.db).list(search, limit)).map(({ username }) => username)
-    expect(await list('%')).toEqual(['per%cent'])
-    expect(await list('R_S')).toEqual(['under_score'])
-    expect(await list('!')).toEqual([])
-    expect(await list('', 1)).toHaveLength(1)
-  })
 })
 
 describe('an import', () => {
@@ -85,24 +73,6 @@ describe('an import', () => {
     log.mockRestore()
     return { error, summary, report: await readFile(`${path}.refused.csv`, 'utf8').catch(() => '') }
   }
-
-  it('stores names, hashes and properties as they are', async () => {
-    const { error, summary } = await importCsv('good.csv', [
-      'username,email,name,role,password_hash,property:note',
-      `imp1,imp1@x.org,"Ü 🦊",admin,${SHA1},"two\nlines"`,
-    ])
-    expect({ error, summary }).toEqual({
-      error: undefined,
-      summary: 'Imported 1, already there 0, refused 0.',
-    })
-    expect(await find('imp1')).toMatchObject({
-      email: 'imp1@x.org',
-      name: 'Ü 🦊',
-      role: 'admin',
-      passwordHash: SHA1,
-      properties: [{ name: 'note', value: 'two\nlines' }],
-    })
-  })
 
   it('refuses lines whose username or e-mail is in use, and stores the others', async () => {
     await aUser('holder')

@@ -10,7 +10,6 @@ import {
   type RunningServices,
   startServices,
 } from './support/running-services.ts'
-import { waitFor } from './support/wait-for.ts'
 
 describe.skipIf(!hasDocker()).each(inject('combinations'))('a forgotten password on %s', (combination) => {
   let flow: RunningServices
@@ -63,7 +62,7 @@ describe.skipIf(!hasDocker()).each(inject('combinations'))('a forgotten password
     for (const user of await flow.newUsers(5)) {
       const answers = await Promise.all(Array.from({ length: 8 }, () => flow.request(user.email)))
       expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200))
-      await waitFor(() => mailbox.to(user.email).length === 8)
+      await expect.poll(() => mailbox.to(user.email)).toHaveLength(8)
       const statuses: number[] = []
       for (const { text } of mailbox.to(user.email)) {
         const code = flow.codeIn(text)
@@ -80,11 +79,11 @@ describe.skipIf(!hasDocker()).each(inject('combinations'))('a forgotten password
     await hanging.ready()
     const user = await flow.newUser()
     await flow.request(user.email)
-    await waitFor(() => mailbox.hangingMails > 0)
+    await expect.poll(() => mailbox.hangingMails).toBeGreaterThan(0)
     expect(await hanging.kill('SIGTERM')).toBe(0)
     mailbox.hangs = false
     flow.worker = await flow.startWorker()
-    await waitFor(() => mailbox.to(user.email).length > 0)
+    await expect.poll(() => mailbox.to(user.email)).not.toEqual([])
     expect(mailbox.to(user.email)).toHaveLength(1)
   })
 

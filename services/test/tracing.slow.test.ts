@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { PASSWORD } from '../auth-api/test/support/start-app.ts'
 import { hasDocker } from './servers/shared-server.ts'
 import { type RunningServices, startServices } from './support/running-services.ts'
-import { waitFor } from './support/wait-for.ts'
 
 interface Span {
   service: string
@@ -83,7 +82,7 @@ describe.skipIf(!hasDocker()).each(COMBINATION)('traces on %s', (combination) =>
     const traceId = randomBytes(16).toString('hex')
     const caller = randomBytes(8).toString('hex')
     await post('/login/resetrequest', { email: user.email }, { traceparent: `00-${traceId}-${caller}-01` })
-    await waitFor(() => mailbox.to(user.email).length > 0)
+    await expect.poll(() => mailbox.to(user.email)).not.toEqual([])
     const ofTrace = () => collector.spans().filter((span) => span.traceId === traceId)
     // Each process exports on its own schedule, so a child span may arrive first.
     const spanBelow = async (parent: string | undefined, name: string | RegExp) => {
@@ -118,7 +117,7 @@ describe.skipIf(!hasDocker()).each(COMBINATION)('traces on %s', (combination) =>
   it('of an idle worker do not exist', async () => {
     const names = () => collector.spans().map(({ name }) => name)
     // The sweep and the search for jobs of dead workers have run since the start.
-    await waitFor(() => collector.bodies.length > 0)
+    await expect.poll(() => collector.bodies).not.toEqual([])
     expect(
       names().filter((name) =>
         /getNextJob|moveStalledJobsToWait|startStalledCheck|outbox-left-behind/.test(name),
@@ -135,12 +134,12 @@ describe.skipIf(!hasDocker()).each(COMBINATION)('traces on %s', (combination) =>
     await fetch(`${origin}/profile?token=${token}`, { headers: { authorization: `Bearer ${token}` } })
     for (const { email } of [user, refused]) await post('/login/resetrequest', { email })
     await post('/login', { username: user.email, password: 'a wrong one' })
-    await waitFor(() => mailbox.to(user.email).length > 0)
-    await waitFor(async () => (await worker.metric('latchkey_mail_failed_total')) > 0)
+    await expect.poll(() => mailbox.to(user.email)).not.toEqual([])
+    await expect.poll(() => worker.metric('latchkey_mail_failed_total')).toBeGreaterThan(0)
     const [, first, second] = /\b(\d{3}) (\d{3})\b/.exec(mailbox.to(user.email)[0]?.text ?? '') ?? []
     expect(first).toBeDefined()
     const all = () => collector.bodies.join('\n')
-    await waitFor(() => all().includes('550 as the test wants'))
+    await expect.poll(() => all()).toContain('550 as the test wants')
     const code = new RegExp(`(?<![0-9a-f.])${first}\\s?${second}(?![0-9a-f])`)
     for (const secret of [user.email, refused.email, 'a wrong one', ...secrets]) {
       expect(all()).not.toContain(secret)
@@ -152,7 +151,7 @@ describe.skipIf(!hasDocker()).each(COMBINATION)('traces on %s', (combination) =>
   it('are the only export, and omit probes', async () => {
     await fetch(`${services.origin}/health/ready`)
     await fetch(`${services.origin}/openapi.json`)
-    await waitFor(() => collector.bodies.join('').includes('/openapi.json'))
+    await expect.poll(() => collector.bodies.join('')).toContain('/openapi.json')
     expect(collector.bodies.join('')).not.toContain('/health/')
     expect([...collector.paths]).toEqual(['/v1/traces'])
   })
@@ -161,7 +160,7 @@ describe.skipIf(!hasDocker()).each(COMBINATION)('traces on %s', (combination) =>
     const { api, worker } = services
     await collector[Symbol.asyncDispose]()
     await fetch(`${services.origin}/openapi.json`)
-    await waitFor(() => api.output().includes('traces cannot be collected'))
+    await expect.poll(() => api.output()).toContain('traces cannot be collected')
     expect(api.output()).not.toContain('    at ')
     expect(await worker.kill('SIGTERM')).toBe(0)
     api.process.kill('SIGTERM')

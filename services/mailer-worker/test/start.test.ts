@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { waitFor } from '../../test/support/wait-for.ts'
 import { startWorkerProcess } from '../../test/support/worker-process.ts'
 
 const SECRET = randomBytes(32).toString('base64')
@@ -24,8 +23,7 @@ describe('starting mailer-worker', () => {
       MAIL_CONCURRENCY: 'many',
       DKIM_DOMAIN: 'example.com',
     })
-    await waitFor(() => worker.process.exitCode !== null)
-    expect(worker.process.exitCode).toBe(78)
+    await expect.poll(() => worker.process.exitCode).toBe(78)
     expect(worker.log()).not.toMatch(new RegExp(`${SHORT_SECRET}|hidden`))
     expect(worker.log().match(/(?<=^ {2})[A-Z_]+/gm)).toEqual([
       'QUEUE_URL',
@@ -40,7 +38,7 @@ describe('starting mailer-worker', () => {
 
   it('starts unready, logs what it waits for, and stops at once', async () => {
     await using worker = await startWorkerProcess(UNAVAILABLE)
-    await waitFor(() => worker.log().includes('not ready, waiting'))
+    await expect.poll(() => worker.log()).toContain('not ready, waiting')
     const ready = await worker.get('/health/ready')
     expect([ready.status, await ready.json()]).toMatchObject([
       503,

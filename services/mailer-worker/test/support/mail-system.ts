@@ -19,7 +19,8 @@ export interface MailSystem extends AsyncDisposable {
   requestAll(addresses: readonly string[]): Promise<string[]>
   /** Waits until each address has its mail and no job is left; then each has exactly one. */
   expectOneEach(addresses: readonly string[]): Promise<void>
-  areSettled(...ids: string[]): Promise<boolean>
+  /** Finds those of the mails that are in the outbox. */
+  findUnsettled(...ids: string[]): Promise<string[]>
 }
 
 /** A mail server, and what auth-api does with mail, on running servers. Workers are processes. */
@@ -67,8 +68,10 @@ export async function openMailSystem(
       await expect.poll(isQueueEmpty).toBe(true)
       expect(addresses.map((address) => mailbox.to(address).length)).toEqual(addresses.map(() => 1))
     },
-    areSettled: async (...ids) =>
-      !(await Promise.all(ids.map((id) => producer.outbox.has(id)))).includes(true),
+    async findUnsettled(...ids) {
+      const isUnsettled = await Promise.all(ids.map((id) => producer.outbox.has(id)))
+      return ids.filter((_, index) => isUnsettled[index])
+    },
     async [Symbol.asyncDispose]() {
       await producer[Symbol.asyncDispose]()
       await mailbox[Symbol.asyncDispose]()
