@@ -414,6 +414,9 @@ const CASES: Record<string, Case> = {
       expect(await tokens.findStatus(successor)).toMatchObject({ predecessorUntil: undefined })
       for (const seconds of [1, 2]) await tokens.revokeSession(sessionIdOf(claims), at(seconds), at(3_600))
       expect(await tokens.findStatus(claims)).toMatchObject({ isSessionRevoked: true })
+      const text = 'select revoked_from as at from token_revocation where id = $1'
+      const find = { name: 'test-session-end', text }
+      expect(await db.query(find, [sessionIdOf(claims)]), 'the first end').toEqual([{ at: at(1) }])
       const another = { ...claims, jti: randomUUID(), sid: randomUUID() }
       expect(await tokens.findStatus(another)).toMatchObject(isNew)
       await createUserRepository(db).softDelete(userid)
