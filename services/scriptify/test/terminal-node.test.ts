@@ -322,13 +322,13 @@ describe('the node terminal, used by one case after the other', () => {
     }
   })
 
-  it('offers neither what is private nor what every object has for itself', async ({ terminal }) => {
+  it('offers nothing that every object has for itself', async ({ terminal }) => {
     await terminal.enter('import { Probe } from "./services/scriptify/test/run/node/src/probe.ts"')
     await terminal.enter('const hiding = new Probe()')
     await terminal.complete('hiding.', 'toString')
     const shown = await terminal.see('toString')
     expect(shown).toContain('later')
-    expect(shown).not.toMatch(/hidden|guarded|__defineGetter__/)
+    expect(shown).not.toContain('__defineGetter__')
     terminal.type(CTRL_C)
     await terminal.see(/node> $/)
   })

@@ -7,6 +7,8 @@ export interface CallableMember {
   callable: Callable
   /** The class that declares the method, perhaps a base of the named one; undefined for a function. */
   owner: Callable | undefined
+  /** The path of the module that exports the class or the function. */
+  module: string
 }
 
 export const isCallable = (value: unknown): value is Callable => typeof value === 'function'

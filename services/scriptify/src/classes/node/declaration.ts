@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { type ParserPlugin, parse } from '@babel/parser'
 import {
   type ArgumentReader,
@@ -7,7 +8,7 @@ import {
   readerOf,
 } from './argument-reader.ts'
 import type { Callable } from './callable.ts'
-import { locate, type SourceLocation } from './locate.ts'
+import { filesFrom } from './imported-files.ts'
 import type { Node } from './syntax-node.ts'
 
 /** The plugins of Babel's parser for TypeScript. */
@@ -23,78 +24,55 @@ export interface Parameter {
 
 /** What is written about a function or method. */
 export interface Declaration {
-  name: string
   /** The parameters; undefined for a property that is not a function expression. */
   parameters: Parameter[] | undefined
-  /** The type as written, without the colon; empty if there is none. */
-  returns: string
   /** The doc comment without its marks; empty if there is none. */
   comment: string
+}
+
+interface Member extends Declaration {
+  name: string
   /** TypeScript's modifier, if there is one. */
   accessibility: string | undefined
 }
 
-export interface ClassDeclaration {
-  comment: string
-  members: Declaration[]
-}
-
-/** Finds the declaration of a method in its class; undefined for one that the class was given later. */
-export function findMethodDeclaration(name: string, owner: Callable): Declaration | undefined {
-  return findClassDeclaration(owner)?.members.find((member) => member.name === name)
-}
-
-/** The names of the members that TypeScript's `private` and `protected` keep from code outside a class. */
-export function hiddenNamesOf(owner: Callable): string[] {
-  const members = findClassDeclaration(owner)?.members ?? []
-  return members
-    .filter(({ accessibility }) => accessibility === 'private' || accessibility === 'protected')
-    .map(({ name }) => name)
-}
+/** Finds a method in the class of that name, which the module or one that it imports declares. */
+export const findMethodDeclaration = (
+  method: string,
+  { className, module }: { className: string; module: string },
+): Member | undefined => findMembers(className, module).find(({ name }) => name === method)
 
 /** Parsing costs more than all else, and a class is asked for each of its methods. */
-const classes = new WeakMap<Callable, ClassDeclaration | undefined>()
+const members = new Map<string, Member[]>()
 
-/** Finds the declaration of a class; undefined for a native one. */
-export function findClassDeclaration(subject: Callable): ClassDeclaration | undefined {
-  if (!classes.has(subject)) classes.set(subject, parseClass(subject))
-  return classes.get(subject)
+function findMembers(className: string, module: string): Member[] {
+  const key = `${module}#${className}`
+  const found = members.get(key) ?? parseMembers(className, module)
+  members.set(key, found)
+  return found
 }
 
-function parseClass(subject: Callable): ClassDeclaration | undefined {
-  const location = locate(subject)
-  const { around, types } = readSource(location)
-  const index = around.findLastIndex(({ type }) => /^Class(Declaration|Expression)$/.test(type))
-  if (location === undefined || index === -1) return undefined
-  const members = around[index]?.body?.body ?? []
-  return {
-    comment: outerComment(around.slice(0, index + 1)),
-    members: members
-      .filter(({ type }) => /^Class(Method|Property|AccessorProperty)$/.test(type))
-      .map((member) => toMember({ source: location.source, types }, member)),
-  }
+function parseMembers(className: string, module: string): Member[] {
+  const found = findNamed(className, module, ({ type }) => /^Class(Declaration|Expression)$/.test(type))
+  return (found?.around.at(-1)?.body?.body ?? [])
+    .filter(({ type }) => /^Class(Method|Property|AccessorProperty)$/.test(type))
+    .map((member) => toMember(found as Source, member))
 }
 
-/** Finds the declaration of a function, or of a method by its function; undefined for native code. */
-export function findFunctionDeclaration(subject: Callable): Declaration | undefined {
-  const location = locate(subject)
-  const { around, types } = readSource(location)
-  const index = around.findLastIndex(isFunction)
-  if (location === undefined || index === -1) return undefined
-  return {
-    name: subject.name,
-    ...toSignature({ source: location.source, types }, around[index]),
-    comment: outerComment(around.slice(0, index + 1)),
-    accessibility: undefined,
-  }
+/** Finds the declaration of a function of that name, which the module or one that it imports declares. */
+export function findFunctionDeclaration(name: string, module: string): Declaration | undefined {
+  const found = findNamed(name, module, isFunction)
+  return (
+    found && { parameters: toParameters(found, found.around.at(-1)), comment: outerComment(found.around) }
+  )
 }
 
 /** Reads the parameters from a function's own text, which has no types. */
 export function parametersOf(subject: Callable): Parameter[] {
   const source = Function.prototype.toString.call(subject)
   for (const text of [`(class { ${source} })`, `(${source})`]) {
-    const found = nodesOf(text)?.find(isFunction)
-    if (found) return toParameters({ source: text, types: new Map() }, found)
+    const found = toParameters({ source: text, types: new Map() }, nodesOf(text)?.find(isFunction))
+    if (found) return found
   }
   // Native code, such as a bound function, has no readable parameters.
   return [{ text: '...args', read: readAnything, isOptional: true, isRest: true }]
@@ -106,23 +84,36 @@ interface Source {
   types: DeclaredTypes
 }
 
-/** The nodes that contain the location, from the outermost to the innermost, and the types of their file. */
-function readSource(location: SourceLocation | undefined): { around: Node[]; types: DeclaredTypes } {
-  if (location === undefined) return { around: [], types: new Map() }
-  const { source, line, column } = location
-  const { program } = parse(source, {
-    sourceType: 'module',
-    errorRecovery: true,
-    plugins: PARSER_PLUGINS,
-  })
-  const contains = ({ loc: { start, end } }: Node) =>
-    (start.line < line || (start.line === line && start.column <= column)) &&
-    (line < end.line || (line === end.line && column < end.column))
-  const statements: unknown[] = program.body
-  return {
-    around: [...nodesWithin(statements, contains)],
-    types: declaredTypes(statements.filter(isNode)),
+/** A node, last, below those that contain it, from the outermost. */
+interface Found extends Source {
+  around: Node[]
+}
+
+/** Finds what is declared by a name, `default` for what has none, in the nearest of the module and those that it imports. */
+function findNamed(name: string, module: string, isWanted: (node: Node) => boolean): Found | undefined {
+  for (const file of filesFrom(module)) {
+    const source = readFileSync(file, 'utf8')
+    if (!source.includes(name)) continue
+    const { program } = parse(source, { sourceType: 'module', errorRecovery: true, plugins: PARSER_PLUGINS })
+    const statements: unknown[] = program.body
+    for (const node of nodesWithin(statements, () => true)) {
+      const found = namedBy(node, name)
+      if (found === undefined || !isWanted(found)) continue
+      const contains = ({ start, end }: Node) => start <= found.start && found.end <= end
+      const around = [...nodesWithin(statements, contains)]
+      const types = declaredTypes(statements.filter(isNode))
+      return { source, types, around: around.slice(0, around.indexOf(found) + 1) }
+    }
   }
+  return undefined
+}
+
+/** What a node declares, if it is by this name. */
+function namedBy(node: Node, name: string): Node | undefined {
+  if (node.type === 'ExportDefaultDeclaration')
+    return name === 'default' && !node.declaration?.id ? (node.declaration ?? undefined) : undefined
+  if (node.id?.name !== name) return undefined
+  return node.type === 'VariableDeclarator' ? (node.init ?? undefined) : node
 }
 
 /** All nodes of a text, from the outermost; undefined where it is not an expression. */
@@ -155,29 +146,28 @@ const isNode = (value: unknown): value is Node =>
 
 const isFunction = (node: Node): boolean => node.params !== undefined && node.body !== undefined
 
-const toMember = (source: Source, member: Node): Declaration => ({
+const toMember = (source: Source, member: Node): Member => ({
   name: member.key?.name ?? String(member.key?.value ?? ''),
-  ...toSignature(source, member.type === 'ClassMethod' || !isNode(member.value) ? member : member.value),
+  parameters: toParameters(source, isNode(member.value) ? member.value : member),
   comment: commentOf(member),
   accessibility: member.accessibility,
 })
 
-function toSignature(source: Source, node: Node | undefined): Pick<Declaration, 'parameters' | 'returns'> {
-  if (!node || !isFunction(node)) return { parameters: undefined, returns: '' }
-  const returns = node.returnType ? textOf(source.source, node.returnType).replace(/^:\s*/, '') : ''
-  return { parameters: toParameters(source, node), returns }
+/** The parameters of a function; undefined for another node. */
+function toParameters({ source, types }: Source, node: Node | undefined): Parameter[] | undefined {
+  if (node === undefined || !isFunction(node)) return undefined
+  return (
+    (node.params ?? [])
+      // The first one may only say the type of `this`, which no argument gives.
+      .filter(({ type, name }) => type !== 'Identifier' || name !== 'this')
+      .map((parameter) => ({
+        text: textOf(source, parameter),
+        read: readerOf(parameter, types),
+        isOptional: /^(AssignmentPattern|RestElement)$/.test(parameter.type) || parameter.optional === true,
+        isRest: parameter.type === 'RestElement',
+      }))
+  )
 }
-
-const toParameters = ({ source, types }: Source, { params = [] }: Node): Parameter[] =>
-  // The first one may only say the type of `this`, which no argument gives.
-  params
-    .filter(({ type, name }) => type !== 'Identifier' || name !== 'this')
-    .map((parameter) => ({
-      text: textOf(source, parameter),
-      read: readerOf(parameter, types),
-      isOptional: /^(AssignmentPattern|RestElement)$/.test(parameter.type) || parameter.optional === true,
-      isRest: parameter.type === 'RestElement',
-    }))
 
 const textOf = (source: string, { start, end }: Node): string =>
   source.slice(start, end).replaceAll(/\s+/g, ' ').trim()

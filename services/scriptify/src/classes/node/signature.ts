@@ -13,8 +13,10 @@ export interface Signature {
 }
 
 /** Reads parameters and comment where the method is written, with its types, else from the function itself. */
-export function readSignature({ name, callable, owner }: CallableMember): Signature {
-  const found = owner ? findMethodDeclaration(name, owner) : findFunctionDeclaration(callable)
+export function readSignature({ name, callable, owner, module }: CallableMember): Signature {
+  const found = owner
+    ? findMethodDeclaration(name, { className: owner.name, module })
+    : findFunctionDeclaration(callable.name, module)
   return { parameters: found?.parameters ?? parametersOf(callable), comment: found?.comment ?? '' }
 }
 

@@ -1,5 +1,3 @@
-import type { SourceLocation } from './locate.ts'
-
 /** A node of Babel's syntax tree, as far as it is read here. */
 export interface Node {
   type: string
@@ -10,13 +8,14 @@ export interface Node {
   leadingComments?: { type: string; value: string }[]
   body?: { body?: Node[]; members?: Node[] }
   params?: Node[]
-  returnType?: Node | null
   id?: { name?: string } | null
   declaration?: Node | null
   key?: { name?: string; value?: unknown }
   value?: unknown
   optional?: boolean
   accessibility?: string
+  // This belongs to a variable.
+  init?: Node | null
   // These belong to a parameter.
   left?: Node
   right?: Node
@@ -33,4 +32,7 @@ export interface Node {
   initializer?: Node | null
 }
 
-type Position = Pick<SourceLocation, 'line' | 'column'>
+interface Position {
+  line: number
+  column: number
+}

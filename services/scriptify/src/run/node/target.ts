@@ -63,6 +63,7 @@ function findFunction(exports: Record<string, unknown>, module: string, name: st
   return {
     name,
     callable,
+    module,
     owner: undefined,
     construct: undefined,
     bind:
@@ -105,7 +106,7 @@ async function findMethod(
     throw new CliError(`The method ${className}::${name} is not public`, EXIT.notFound)
   }
   const construct = prototype ? Class : undefined
-  return { name, callable, owner, construct, bind: () => bindMethod(Class, name, construct) }
+  return { name, callable, owner, module, construct, bind: () => bindMethod(Class, name, construct) }
 }
 
 /** The names of the methods of the class that the options name, also of those that are not public. */
@@ -174,7 +175,7 @@ function describeCount(least: number, most: number): string {
 async function isPublic(method: string, owner: Callable, module: string): Promise<boolean> {
   if (await isEvidentlyPublic(method, owner, module)) return true
   const { findMethodDeclaration } = await import('../../classes/node/declaration.ts')
-  const accessibility = findMethodDeclaration(method, owner)?.accessibility
+  const accessibility = findMethodDeclaration(method, { className: owner.name, module })?.accessibility
   return accessibility === undefined || accessibility === 'public'
 }
 

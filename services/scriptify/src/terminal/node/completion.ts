@@ -1,7 +1,5 @@
 import { readdirSync } from 'node:fs'
 import { dirname, resolve as resolvePath } from 'node:path'
-import { isCallable } from '../../classes/node/callable.ts'
-import { hiddenNamesOf } from '../../classes/node/declaration.ts'
 import type { Evaluator } from './evaluator.ts'
 import { plainOwners, plainProperty } from './plain-property.ts'
 
@@ -77,16 +75,6 @@ function resolve(text: string, { read }: Pick<Evaluator, 'read'>): unknown {
   return root === '' ? undefined : steps.reduce<unknown>(plainProperty, read([root]).get(root))
 }
 
-/** The names of the members, but not those that TypeScript hides from the code outside a class. */
-function membersOf(value: unknown): string[] {
-  const owners = [...plainOwners(value)]
-  const hidden = new Set(
-    [value, ...owners.map((owner) => Object.getOwnPropertyDescriptor(owner, 'constructor')?.value)]
-      .filter(isCallable)
-      .flatMap(hiddenNamesOf),
-  )
-  // An object may have a million keys.
-  return owners
-    .flatMap((owner) => Object.getOwnPropertyNames(owner).slice(0, 1000))
-    .filter((name) => !hidden.has(name))
-}
+/** The names of the members; an object may have a million keys. */
+const membersOf = (value: unknown): string[] =>
+  [...plainOwners(value)].flatMap((owner) => Object.getOwnPropertyNames(owner).slice(0, 1000))

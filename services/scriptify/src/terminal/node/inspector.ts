@@ -1,5 +1,5 @@
 import { type Runtime, Session } from 'node:inspector'
-import { askHere, evaluateHere, readReference } from '../../classes/node/inspect-here.ts'
+import { askHere, evaluateHere, readReference } from './inspect-here.ts'
 
 export interface Inspector {
   /** Evaluates a script in this thread's global scope, in REPL mode, with top-level await. */

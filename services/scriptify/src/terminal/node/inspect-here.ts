@@ -20,16 +20,6 @@ export function askHere<Answer>(session: Session, method: string, parameters: ob
 export const evaluateHere = (session: Session, expression: string): Runtime.RemoteObject =>
   askHere<Runtime.EvaluateReturnType>(session, 'Runtime.evaluate', { expression }).result
 
-/** The inspector's reference to a value. */
-export function referenceTo(session: Session, value: unknown): Runtime.RemoteObject {
-  Reflect.set(globalThis, slot, value)
-  try {
-    return evaluateHere(session, `globalThis[Symbol.for('${SLOT}')]`)
-  } finally {
-    Reflect.deleteProperty(globalThis, slot)
-  }
-}
-
 /** The value that a reference of the inspector stands for; releases the reference. */
 export function readReference(session: Session, reference: Runtime.RemoteObject): unknown {
   const { objectId, unserializableValue, value } = reference
