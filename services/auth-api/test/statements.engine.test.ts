@@ -514,7 +514,14 @@ const CASES: Record<string, Case> = {
       const times = { createdAt: days(101), refreshedAt: days(101), expiresAt: days(100) }
       const session = { id, userid, jti: 'x', validFrom: 0, address: '192.0.2.1', agent: '', ...times }
       await createSessionRepository(db).store(session)
-      await createAuditRepository(db).insert([{ name: 'login.refused', at: days(100) }])
+      // Admins can look up a request for a day, and an event for AUDIT_DAYS.
+      const kept = { ...aCode(), expiresAt: days(23 / 24) }
+      await createResetRepository(db).insert({ ...kept, userid, email, tokenHash: aHash() }, days(1))
+      await createEmailChangeRepository(db).insert({ ...kept, userid, email, begunUnder: 'x' }, days(1))
+      const events = [days(100), days(89)].map(
+        (moment) => ({ name: 'login.refused', userid, at: moment }) as const,
+      )
+      await createAuditRepository(db).insert(events)
       const registry = new Registry()
       const purge = createPurge({ db, registry, auditDays: 90, clock: Date.now })
       const read = async () =>
@@ -527,6 +534,9 @@ const CASES: Record<string, Case> = {
       await purge(new AbortController().signal)
       expect(await read()).toEqual([0, 0, 0, 0, 0, 0])
       expect(await countRows(db, "user_session where jti = 'x'")).toBe(0)
+      expect(await createResetRepository(db).find(email)).toMatchObject([{ id: kept.id }])
+      expect(await createEmailChangeRepository(db).find(userid)).toMatchObject([{ id: kept.id }])
+      expect(await createAuditRepository(db).findNewest(userid, 10)).toMatchObject([{ at: days(89) }])
     },
   },
 }
