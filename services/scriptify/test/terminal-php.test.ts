@@ -1,6 +1,6 @@
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, test, vi } from 'vitest'
 import { sharedServer } from '../../test/servers/shared-server.ts'
 import type { SharedServer } from '../../test/servers/shared-servers.ts'
 import { waitFor } from '../../test/support/wait-for.ts'
@@ -35,25 +35,155 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     return Object.assign(typist, { banner })
   }
 
-  it('shows values, keeps state, imports and namespaces', async () => {
-    await using terminal = await openTerminal()
-    expect(await terminal.enter('$x = 5;')).not.toContain('=>')
-    expect(await terminal.enter('$x * 2')).toContain('=> 10')
-    expect(await terminal.enter('$a = 1; $b = 2; $a + $b')).toContain('=> 3')
-    await terminal.enter('use DateTimeImmutable as D;')
-    // The last statement of an entry needs no semicolon.
-    await terminal.enter('use function strtoupper as up')
-    expect(await terminal.enter("up((new D('2020-01-02'))->format('D'))")).toContain('=> "THU"')
-    expect(await terminal.enter('function half(int $n) {')).toMatch(/php\* $/)
-    expect(await terminal.enter('return $n / 2; }')).toMatch(/php> $/)
-    expect(await terminal.enter('half(4)')).toContain('=> 2')
-    expect(await terminal.enter('declare(strict_types=1);')).not.toContain('Error')
-    expect(await terminal.enter("half('4')")).toContain('TypeError')
-    expect(await terminal.enter('null')).toContain('=> null')
-    expect(await terminal.enter('echo "hi"')).toContain('hi')
-    expect(await terminal.enter('$undefined')).toContain(
-      'Warning: Undefined variable $undefined in php shell code:1',
-    )
+  describe('used by one case after the other', { concurrent: false }, () => {
+    let opened: ReturnType<typeof openTerminal> | undefined
+    const close = async () => {
+      const terminal = await opened
+      opened = undefined
+      await terminal?.[Symbol.asyncDispose]()
+    }
+    afterAll(close)
+    /** A test with a terminal in which nothing is declared; each case that succeeds leaves an empty prompt. */
+    const it = test.extend<{ terminal: Awaited<ReturnType<typeof openTerminal>> }>({
+      async terminal({ onTestFailed }, use) {
+        onTestFailed(close)
+        if (opened !== undefined) await (await opened).enter('.clear')
+        opened ??= openTerminal()
+        await use(await opened)
+      },
+    })
+
+    it('shows values, keeps state, imports and namespaces', async ({ terminal }) => {
+      expect(await terminal.enter('$x = 5;')).not.toContain('=>')
+      expect(await terminal.enter('$x * 2')).toContain('=> 10')
+      expect(await terminal.enter('$a = 1; $b = 2; $a + $b')).toContain('=> 3')
+      await terminal.enter('use DateTimeImmutable as D;')
+      // The last statement of an entry needs no semicolon.
+      await terminal.enter('use function strtoupper as up')
+      expect(await terminal.enter("up((new D('2020-01-02'))->format('D'))")).toContain('=> "THU"')
+      expect(await terminal.enter('function half(int $n) {')).toMatch(/php\* $/)
+      expect(await terminal.enter('return $n / 2; }')).toMatch(/php> $/)
+      expect(await terminal.enter('half(4)')).toContain('=> 2')
+      expect(await terminal.enter('declare(strict_types=1);')).not.toContain('Error')
+      expect(await terminal.enter("half('4')")).toContain('TypeError')
+      expect(await terminal.enter('null')).toContain('=> null')
+      expect(await terminal.enter('echo "hi"')).toContain('hi')
+      expect(await terminal.enter('$undefined')).toContain(
+        'Warning: Undefined variable $undefined in php shell code:1',
+      )
+    })
+
+    it('survives a death whose copy takes its time, as on a busy machine', async ({ terminal }) => {
+      await terminal.enter('$executor = new class { function reconnect() { usleep(1_500_000); } };')
+      await terminal.enter('$kept = fn () => 42;')
+      for (let deaths = 0; deaths < 2; deaths++) {
+        expect(await terminal.enter('posix_kill(getmypid(), SIGKILL);')).toContain('ended the process')
+        expect(await terminal.enter('$kept()')).toContain('=> 42')
+      }
+    })
+
+    it('survives the death of its idle process', async ({ terminal }) => {
+      await terminal.enter('$kept = fn () => 42;')
+      const [, pid = ''] = /=> (\d+)/.exec(await terminal.enter('getmypid()')) ?? []
+      await machine.exec(['kill', '-9', pid])
+      await terminal.see(/restored[\s\S]*php> $/)
+      expect(await terminal.enter('$kept()')).toContain('=> 42')
+    })
+
+    const ENDLESS = [
+      { why: 'a loop', line: 'while (true);' },
+      { why: 'a sleep', line: 'sleep(60);' },
+      { why: 'endless output', line: "while (true) echo 'x', PHP_EOL;" },
+    ]
+    it('stops what runs at one Ctrl-C, and keeps its state', async ({ terminal }) => {
+      await terminal.enter('$kept = 41;')
+      for (const { why, line } of ENDLESS) {
+        terminal.type(`echo 'be', 'gun'; ${line}\r`)
+        await terminal.see('begun')
+        terminal.type(CTRL_C)
+        await terminal.see(/Interrupted\s+php> $/)
+        expect(await terminal.enter('$kept + 1'), why).toContain('=> 42')
+      }
+    })
+
+    it('stops by force what catches the first Ctrl-C, at the second', async ({ terminal }) => {
+      await terminal.enter('$kept = 41;')
+      // What is shown inside the try is shown when Ctrl-C can be caught.
+      terminal.type("while (true) { try { echo 'be', 'gun'; sleep(60); } catch (Throwable $t) {} }\r")
+      await terminal.see('begun')
+      terminal.type(CTRL_C)
+      await terminal.see('Ctrl-C again')
+      terminal.type(CTRL_C)
+      await terminal.see(/ended the process[\s\S]*php> $/)
+      expect(await terminal.enter('$kept + 1')).toContain('=> 42')
+    })
+
+    it('shows bounded values, binary and cycles', async ({ terminal }) => {
+      expect((await terminal.enter('range(1, 1000000)')).length).toBeLessThan(5000)
+      expect((await terminal.enter('str_repeat("x", 10000000)')).length).toBeLessThan(5000)
+      expect(await terminal.enter('$o = new stdClass; $o->o = $o; $o')).toContain('…}')
+      expect(await terminal.enter('"\\xff\\xfe"')).toContain('binary(2) 0xfffe')
+    })
+
+    it('takes a paste as one unit, tabs and all, and completes', async ({ terminal }) => {
+      terminal.type('\x1b[200~if (false) {\n\techo 1;\n}\nelse {\n\techo "oth", "er";\n}\x1b[201~')
+      await terminal.see(/"er";\s+php\* \}$/)
+      terminal.type('\r')
+      expect(await terminal.see(/other\s+php> $/)).not.toContain('Error')
+      await terminal.enter('$date = new DateTime;')
+      await terminal.complete('$date->getTimest', 'getTimestamp(')
+    })
+
+    const CALLS = [
+      { why: 'a function', line: "str_replace(search: 'a', rep", completes: 'replace: ' },
+      { why: 'a function of the session', line: 'greet(gre', completes: 'greeting: ' },
+      { why: 'a constructor', line: 'new DateTimeImmutable(tim', completes: 'timezone: ' },
+      { why: 'a method', line: '$date->add(inter', completes: 'interval: ' },
+      { why: 'a static method', line: 'DateTimeImmutable::createFromFormat(form', completes: 'format: ' },
+      { why: 'a closure', line: '$closure(num', completes: 'number: ' },
+      { why: 'a call in a call', line: 'strtoupper(greet(gre', completes: 'greeting: ' },
+    ]
+    const NAMES = [
+      { line: 'DateTimeImmutable::AT', completes: 'DateTimeImmutable::ATOM' },
+      { line: 'DateTimeImmutable::createFromI', completes: 'createFromInterface(' },
+      { line: '$dat', completes: '$date' },
+      { line: '$date::createFromI', completes: 'createFromInterface(' },
+      { line: '\\DateTimeImm', completes: '\\DateTimeImmutable' },
+      { line: 'PHP_VERSION_I', completes: 'PHP_VERSION_ID' },
+    ]
+    it('completes names, and the named arguments of a call', async ({ terminal }) => {
+      await terminal.enter('function greet(string $who, string $greeting) { return "$greeting $who"; }')
+      await terminal.enter('$date = new DateTimeImmutable(); $closure = fn (int $number) => $number;')
+      for (const { line, completes } of CALLS) {
+        // Other names may begin alike: the second Tab lists them all.
+        await terminal.complete(line, completes)
+        terminal.type(CTRL_C)
+        await terminal.see(/php> $/)
+      }
+      for (const { line, completes } of NAMES) {
+        await terminal.complete(line, completes)
+        terminal.type(CTRL_C)
+        await terminal.see(/php> $/)
+      }
+      // Typed as text it would be another word's beginning: an array's element is no argument.
+      await terminal.complete('greet([gre')
+      terminal.type('#')
+      expect(await terminal.see('#')).not.toContain('greeting: ')
+      terminal.type(CTRL_C)
+      await terminal.see(/php> $/)
+    })
+
+    it('names what a reload loses', async ({ terminal }) => {
+      await terminal.enter('$kept = 4; $cycle = new stdClass; $cycle->self = $cycle; $closure = fn () => 1;')
+      await terminal.enter("$file = fopen('/dev/null', 'r'); $nested = [(object) ['file' => $file]];")
+      await terminal.enter("$closed = fopen('/dev/null', 'r'); fclose($closed);")
+      expect(await terminal.enter('.reload')).toMatch(
+        /Could not be restored: closure, file, nested, closed\n+Reloaded/,
+      )
+      expect(await terminal.enter('$kept + 1')).toContain('=> 5')
+      expect(await terminal.enter('$cycle->self === $cycle')).toContain('=> true')
+      expect(await terminal.enter('.clear')).not.toContain('Could not be restored')
+    })
   })
 
   const ENDS = [
@@ -102,111 +232,6 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     }
   })
 
-  it('survives a death whose copy takes its time, as on a busy machine', async () => {
-    await using terminal = await openTerminal()
-    await terminal.enter('$executor = new class { function reconnect() { usleep(1_500_000); } };')
-    await terminal.enter('$kept = fn () => 42;')
-    for (let deaths = 0; deaths < 2; deaths++) {
-      expect(await terminal.enter('posix_kill(getmypid(), SIGKILL);')).toContain('ended the process')
-      expect(await terminal.enter('$kept()')).toContain('=> 42')
-    }
-  })
-
-  it('survives the death of its idle process', async () => {
-    await using terminal = await openTerminal()
-    await terminal.enter('$kept = fn () => 42;')
-    const [, pid = ''] = /=> (\d+)/.exec(await terminal.enter('getmypid()')) ?? []
-    await machine.exec(['kill', '-9', pid])
-    await terminal.see(/restored[\s\S]*php> $/)
-    expect(await terminal.enter('$kept()')).toContain('=> 42')
-  })
-
-  const ENDLESS = [
-    { why: 'a loop', line: 'while (true);' },
-    { why: 'a sleep', line: 'sleep(60);' },
-    { why: 'endless output', line: "while (true) echo 'x', PHP_EOL;" },
-  ]
-  it('stops what runs at one Ctrl-C, and keeps its state', async () => {
-    await using terminal = await openTerminal()
-    await terminal.enter('$kept = 41;')
-    for (const { why, line } of ENDLESS) {
-      terminal.type(`echo 'be', 'gun'; ${line}\r`)
-      await terminal.see('begun')
-      terminal.type(CTRL_C)
-      await terminal.see(/Interrupted\s+php> $/)
-      expect(await terminal.enter('$kept + 1'), why).toContain('=> 42')
-    }
-  })
-
-  it('stops by force what catches the first Ctrl-C, at the second', async () => {
-    await using terminal = await openTerminal()
-    await terminal.enter('$kept = 41;')
-    // What is shown inside the try is shown when Ctrl-C can be caught.
-    terminal.type("while (true) { try { echo 'be', 'gun'; sleep(60); } catch (Throwable $t) {} }\r")
-    await terminal.see('begun')
-    terminal.type(CTRL_C)
-    await terminal.see('Ctrl-C again')
-    terminal.type(CTRL_C)
-    await terminal.see(/ended the process[\s\S]*php> $/)
-    expect(await terminal.enter('$kept + 1')).toContain('=> 42')
-  })
-
-  it('shows bounded values, binary and cycles', async () => {
-    await using terminal = await openTerminal()
-    expect((await terminal.enter('range(1, 1000000)')).length).toBeLessThan(5000)
-    expect((await terminal.enter('str_repeat("x", 10000000)')).length).toBeLessThan(5000)
-    expect(await terminal.enter('$o = new stdClass; $o->o = $o; $o')).toContain('…}')
-    expect(await terminal.enter('"\\xff\\xfe"')).toContain('binary(2) 0xfffe')
-  })
-
-  it('takes a paste as one unit, tabs and all, and completes', async () => {
-    await using terminal = await openTerminal()
-    terminal.type('\x1b[200~if (false) {\n\techo 1;\n}\nelse {\n\techo "oth", "er";\n}\x1b[201~')
-    await terminal.see(/"er";\s+php\* \}$/)
-    terminal.type('\r')
-    expect(await terminal.see(/other\s+php> $/)).not.toContain('Error')
-    await terminal.enter('$date = new DateTime;')
-    await terminal.complete('$date->getTimest', 'getTimestamp(')
-  })
-
-  const CALLS = [
-    { why: 'a function', line: "str_replace(search: 'a', rep", completes: 'replace: ' },
-    { why: 'a function of the session', line: 'greet(gre', completes: 'greeting: ' },
-    { why: 'a constructor', line: 'new DateTimeImmutable(tim', completes: 'timezone: ' },
-    { why: 'a method', line: '$date->add(inter', completes: 'interval: ' },
-    { why: 'a static method', line: 'DateTimeImmutable::createFromFormat(form', completes: 'format: ' },
-    { why: 'a closure', line: '$closure(num', completes: 'number: ' },
-    { why: 'a call in a call', line: 'strtoupper(greet(gre', completes: 'greeting: ' },
-  ]
-  const NAMES = [
-    { line: 'DateTimeImmutable::AT', completes: 'DateTimeImmutable::ATOM' },
-    { line: 'DateTimeImmutable::createFromI', completes: 'createFromInterface(' },
-    { line: '$dat', completes: '$date' },
-    { line: '$date::createFromI', completes: 'createFromInterface(' },
-    { line: '\\DateTimeImm', completes: '\\DateTimeImmutable' },
-    { line: 'PHP_VERSION_I', completes: 'PHP_VERSION_ID' },
-  ]
-  it('completes names, and the named arguments of a call', async () => {
-    await using terminal = await openTerminal()
-    await terminal.enter('function greet(string $who, string $greeting) { return "$greeting $who"; }')
-    await terminal.enter('$date = new DateTimeImmutable(); $closure = fn (int $number) => $number;')
-    for (const { line, completes } of CALLS) {
-      // Other names may begin alike: the second Tab lists them all.
-      await terminal.complete(line, completes)
-      terminal.type(CTRL_C)
-      await terminal.see(/php> $/)
-    }
-    for (const { line, completes } of NAMES) {
-      await terminal.complete(line, completes)
-      terminal.type(CTRL_C)
-      await terminal.see(/php> $/)
-    }
-    // Typed as text it would be another word's beginning: an array's element is no argument.
-    await terminal.complete('greet([gre')
-    terminal.type('#')
-    expect(await terminal.see('#')).not.toContain('greeting: ')
-  })
-
   it('lists what the session declares, and nothing of Composer', async () => {
     await machine.copyContentToContainer([
       {
@@ -221,19 +246,6 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     await using terminal = await openTerminal(['--no-preload', '--rootdir', '/tmp/composed'])
     await terminal.enter('$mine = 1; function own() {} class Own {} new class {};')
     expect(await terminal.enter('.ls')).toMatch(/\.ls\n\$mine {2}int\nown\(\)\nclass Own\nphp> $/)
-  })
-
-  it('names what a reload loses', async () => {
-    await using terminal = await openTerminal()
-    await terminal.enter('$kept = 4; $cycle = new stdClass; $cycle->self = $cycle; $closure = fn () => 1;')
-    await terminal.enter("$file = fopen('/dev/null', 'r'); $nested = [(object) ['file' => $file]];")
-    await terminal.enter("$closed = fopen('/dev/null', 'r'); fclose($closed);")
-    expect(await terminal.enter('.reload')).toMatch(
-      /Could not be restored: closure, file, nested, closed\n+Reloaded/,
-    )
-    expect(await terminal.enter('$kept + 1')).toContain('=> 5')
-    expect(await terminal.enter('$cycle->self === $cycle')).toContain('=> true')
-    expect(await terminal.enter('.clear')).not.toContain('Could not be restored')
   })
 
   it('brings its own preload into any project, and shows no frames of it', async () => {
@@ -322,7 +334,7 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     expect(await terminal.exited).toBe(0)
   })
 
-  it.each([
+  const ADDRESSES = [
     { url: 'postgres:///latchkey?host=/run/no%20server', says: '/run/no server/.s.PGSQL.5432' },
     { url: 'postgres://me:secret@/latchkey?host=/run/none', says: '/run/none/.s.PGSQL.5432' },
     { url: 'postgres://%2Frun%2Fnone/latchkey', says: '/run/none/.s.PGSQL.5432' },
@@ -331,10 +343,13 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
     { url: 'postgres://localhost:x/latchkey', says: 'DATABASE_URL is not a URL' },
     { url: 'mysql://localhost:1/latchkey?ssl-mode=REQUIRED', says: 'DATABASE_URL asks for TLS' },
     { url: 'redis://localhost/0', says: 'DATABASE_URL must begin with postgres://' },
-  ])('says where $url leads to', async ({ url, says }) => {
-    const [words, env] = [['--preload', 'templates/scriptify/scriptify.php'], { DATABASE_URL: url }]
-    await using terminal = await openTerminal(words, env)
-    expect(await terminal.enter("qq('select 1')")).toContain(says)
+  ]
+  it('says where an address leads to', async () => {
+    await using terminal = await openTerminal(['--preload', 'templates/scriptify/scriptify.php'])
+    for (const { url, says } of ADDRESSES) {
+      await terminal.enter(`$executor = new ScriptifyExecutor('${url}');`)
+      expect(await terminal.enter("qq('select 1')"), url).toContain(says)
+    }
   })
 
   describe.each<{
