@@ -15,7 +15,7 @@ import { findPhpMachine, hasDocker, MAIN, type PhpMachine, ROOT } from './termin
 interface Case {
   why: string
   /** What is piped; or the options, with --execute among them. */
-  script?: string
+  script?: string | Buffer
   args?: string[]
   code?: number
   stdout?: string
@@ -47,7 +47,7 @@ describe.concurrent('a node script', () => {
     writeFileSync(join(folder, 'bad.ts'), 'throw new Error("boo")')
     writeFileSync(join(folder, 'die.ts'), 'process.exit(0)')
   })
-  const node = (args: string[], input = '', env: NodeJS.ProcessEnv = {}) =>
+  const node = (args: string[], input: string | Buffer = '', env: NodeJS.ProcessEnv = {}) =>
     runInProcess(['terminal', '--runtime', 'node', '--rootdir', folder, ...args], {
       env: { ...process.env, ...env },
       input,
@@ -162,6 +162,17 @@ describe.concurrent('a node script', () => {
       args: ['--execute', 'require("fs").readFileSync(0, "utf8")'],
       script: 'abc',
       stdout: "'abc'\n",
+    },
+    {
+      why: 'bytes that are not UTF-8',
+      script: Buffer.from('console.log("caf\xe9")', 'latin1'),
+      code: 2,
+      says: 'The script is not UTF-8, and was not run',
+    },
+    {
+      why: 'a name that no terminal should obey',
+      args: ['--execute', 'class A { static name = "A\x1b]0;title\x07" }; new A()'],
+      stdout: 'A\\x1b]0;title\\x07 {}\n',
     },
     { why: 'text that is not UTF-8', args: ['--execute', '"\ufffd"'], code: 2, says: 'not UTF-8' },
     {
@@ -331,6 +342,12 @@ const PHP: Case[] = [
   { why: 'a tag in a string', script: "echo '<?php ', 5;", stdout: '<?php 5' },
   { why: 'HTML after code', script: 'echo 1; ?>\n<b>hi</b>\n<?php echo 2;', stdout: '1<b>hi</b>\n2' },
   { why: 'lines as in its file', script: '#!/usr/bin/php\n<?php\n\necho __LINE__;', stdout: '4' },
+  {
+    why: 'bytes that are not UTF-8',
+    script: Buffer.from('echo "caf\xe9";', 'latin1'),
+    code: 2,
+    says: 'The script is not UTF-8, and was not run',
+  },
   { why: 'a byte order mark', script: '\ufeff<?php echo 1;', stdout: '1' },
   { why: 'no value that nothing prints', script: '1 + 1;\n$x = 5;\n$x' },
   { why: 'a value under --print', args: ['--print'], script: '$a = 1;\n$a +\n 1', stdout: '2\n' },
@@ -421,7 +438,7 @@ const quote = (word: string) => `'${word.replaceAll("'", "'\\''")}'`
 /** Runs programs in the machine, one after the other, with what is piped into each. */
 async function runAll(
   machine: PhpMachine,
-  commands: { words: CommandWords; env: NodeJS.ProcessEnv; input: string }[],
+  commands: { words: CommandWords; env: NodeJS.ProcessEnv; input: string | Buffer }[],
 ): Promise<Ended[]> {
   const script = commands.map(({ words, env, input }) => {
     const variables = Object.entries(env).map(([name, value]) => quote(`${name}=${value}`))
@@ -431,7 +448,8 @@ async function runAll(
   })
   const child = spawn('docker', ['exec', '-i', '-w', '/tmp', machine.getId(), 'sh', '-s'])
   child.stdin.end(script.join('\n'))
-  const lines = (await text(child.stdout)).split('\n')
+  const [written] = await Promise.all([text(child.stdout), once(child, 'close')])
+  const lines = written.split('\n')
   const decode = (line = '') => Buffer.from(line, 'base64').toString()
   return commands.map((_, index) => {
     const [code, stdout, stderr] = lines.slice(3 * index)
