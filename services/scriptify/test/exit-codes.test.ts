@@ -49,6 +49,7 @@ const casesOf = (server: string): Record<string, Case[]> => ({
   ],
   '4': [
     { code: 4, command: ['run', '/etc/nope.ts#run'] },
+    { code: 4, command: ['status', 'nope'] },
     { code: 4, command: CLOSED_FOLDER },
     { code: 4, command: `${CLOSED_FILE} SCRIPTIFY_BOOTLOADER=$f ${TERMINAL_WITHOUT_ROOT} -x 1` },
     { code: 4, command: `${CLOSED_FILE} scriptify_without_root terminal --preload $f -x 1` },
@@ -61,11 +62,13 @@ const casesOf = (server: string): Record<string, Case[]> => ({
   '28': [{ code: 28, command: ['endpoint', 'GET', `${server}/silent`, '--timeout', '50ms'] }],
 })
 
-/** The codes of the documented table. */
+/** The codes of the documented table, each once: those of `status` have two rows. */
 function documentedCodes(): string[] {
   const page = readFileSync(join(ROOT, 'docs/reference/exit-codes.md'), 'utf8')
   const [, table = ''] = page.split('## scriptify')
-  return [...table.matchAll(/^\| (\d[^|]*) \|/gm)].flatMap(([, codes = '']) => codes.split(', '))
+  return [
+    ...new Set([...table.matchAll(/^\| (\d[^|]*) \|/gm)].flatMap(([, codes = '']) => codes.split(', '))),
+  ]
 }
 
 it('ends as the table of the documentation says', async () => {
