@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
@@ -45,13 +46,19 @@ function seedOf(mode: string): string {
 
 /**
  * Vitest sorts projects by name; the longest would then come last, with nothing beside them. Under `--changed` the fast
- * tests come first: they give the first results within seconds.
+ * tests come first: they give the first results within seconds. `--sequence.shuffle` shuffles the files too, by `--sequence.seed`.
  */
 function inProjectOrder(names: string[]): typeof BaseSequencer {
   return class extends BaseSequencer {
     override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+      const { changed, sequence } = this.ctx.config
+      if (sequence.shuffle) {
+        const random = ({ project, moduleId }: TestSpecification) =>
+          hash('sha256', `${sequence.seed} ${project.name} ${moduleId}`)
+        return files.toSorted((a, b) => (random(a) < random(b) ? -1 : 1))
+      }
       const sorted = await super.sort(files)
-      const order = this.ctx.config.changed ? ['fast', ...names] : names
+      const order = changed ? ['fast', ...names] : names
       return sorted.toSorted((a, b) => order.indexOf(a.project.name) - order.indexOf(b.project.name))
     }
   }

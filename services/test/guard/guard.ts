@@ -38,6 +38,8 @@ export async function startGuard(): Promise<string> {
 export async function connectToGuard(path: string): Promise<void> {
   if (connection) return
   connection = connect(path).unref()
+  // A run goes on where its guard was killed.
+  connection.on('error', () => undefined)
   await once(connection, 'connect')
   subscribe('child_process', (message) => {
     const { process: child } = message as { process: ChildProcess }
