@@ -111,15 +111,18 @@ describe('the audit trail', () => {
 })
 
 describe('a refused login', () => {
-  const findUnknown = (db: Database) =>
-    db.query<{ event_count: number; address: string }>({
+  const countUnknown = async (db: Database) => {
+    const rows = await db.query<{ event_count: number }>({
       name: 'test-unknown',
-      text: `select event_count, address from audit_event where name = 'login.refused' and reason = 'unknown_user'`,
+      text: `select event_count from audit_event where name = 'login.refused' and reason = 'unknown_user'`,
     })
+    return rows.reduce((sum, { event_count }) => sum + event_count, 0)
+  }
 
   it('of somebody unknown shows neither the name nor the password, in the trail or the log', async () => {
+    const before = await countUnknown(database.db)
     for (let time = 0; time < 3; time++) await logIn(app, 'stranger@example.com', 'the-guessed-Passw0rd')
-    await expect.poll(() => findUnknown(database.db)).toHaveLength(1)
+    await expect.poll(() => countUnknown(database.db)).toBe(before + 3)
     expect(app.logLines.join()).toContain('"reason":"unknown_user"')
     expect(app.logLines.join()).not.toMatch(/stranger|guessed/)
   })
