@@ -169,6 +169,24 @@ describe.runIf(await hasDocker())('a job of cron', { concurrent: true }, () => {
     expect((await scriptify(machine, 'uninstall', 'leaver')).code).toBe(0)
   })
 
+  it('says in its log that its program is gone', async () => {
+    const { machine } = php
+    expect((await installSlow(php, 'gone', 'leave', '--user', 'app')).code).toBe(0)
+    // Not the program of one version, which an upgrade of the distribution removes.
+    await succeed(
+      machine,
+      'sed',
+      '-i',
+      "s|^set -- '/usr/bin/php'|set -- '/usr/bin/php-gone'|",
+      '/etc/scriptify/gone.run',
+    )
+    expect((await run(machine, '/etc/scriptify/gone.run')).code).toBe(127)
+    expect(await readLog(machine, '/var/log/scriptify-gone.log')).toMatch(/\/usr\/bin\/php-gone.*not found\n/)
+    const [status] = JSON.parse((await scriptify(machine, 'status', 'gone', '--json')).stdout)
+    expect(status).toMatchObject({ state: 'scheduled', lastResult: 'exit code 127' })
+    expect((await scriptify(machine, 'uninstall', 'gone')).code).toBe(0)
+  })
+
   it.each([
     { why: 'as they are', name: 'lines', path: '/usr/local/bin:/usr/bin:/bin' },
     { why: 'where perl is missing', name: 'plain', path: '/opt/few' },

@@ -54,7 +54,7 @@ export function createLogsCommand(systems: readonly InitSystem[], context: CliCo
 /** As journalctl --grep, which looks at the case where the pattern has a capital. */
 function parsePattern(text: string): RegExp {
   try {
-    return new RegExp(text, text === text.toLowerCase() ? 'iu' : 'u')
+    return new RegExp(text, text === text.toLowerCase() ? 'i' : '')
   } catch {
     throw new InvalidArgumentError('Give a regular expression.')
   }

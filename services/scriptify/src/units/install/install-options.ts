@@ -52,7 +52,7 @@ export const formatRecord = (options: RecordedOptions): string =>
 
 /** Reads that line; undefined for a service of an earlier version, or where somebody has changed it. */
 export function readRecord(text: string): RecordedOptions | undefined {
-  const [, json = ''] = text.split('\n', 3).flatMap((line) => RECORD.exec(line) ?? [])
+  const [, json = ''] = text.split('\n', 3).flatMap((line) => RECORD.exec(line.trim()) ?? [])
   try {
     const record: unknown = JSON.parse(json)
     return isRecord(record) && isRecord(record.options) ? pickRecorded(record.options) : undefined
@@ -62,7 +62,7 @@ export function readRecord(text: string): RecordedOptions | undefined {
 }
 
 /** Whether a line is the one that keeps what a service was installed with. */
-export const isRecordLine = (line: string): boolean => RECORD.test(line)
+export const isRecordLine = (line: string): boolean => RECORD.test(line.trim())
 
 const pickRecorded = (options: RecordedOptions): RecordedOptions =>
   Object.fromEntries(Object.entries(options).filter(([name]) => RECORDED.includes(name)))
