@@ -1,30 +1,36 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { waitFor } from '../../services/test/support/wait-for.ts'
 import { createOwnFolder } from './own-folder.ts'
 
+/** A process that does not ask for the end of its child: it blocks. */
+const PARENT_OF_ZOMBIE = `console.log(require('node:child_process').spawn('true').pid)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)`
+
 it('removes what a killed start left, and nothing else', async () => {
-  await using parent = await mkdtempDisposable(join(tmpdir(), 'own-folder-'))
+  await using folder = await mkdtempDisposable(join(tmpdir(), 'own-folder-'))
   const { pid: dead } = spawnSync('true')
-  // Its parent sleeps, and does not ask for its end.
-  using parentOfZombie = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], {
+  using parent = spawn(process.execPath, ['--eval', PARENT_OF_ZOMBIE], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  const [zombie] = await once(parentOfZombie.stdout, 'data')
+  const zombie = Number((await once(parent.stdout, 'data'))[0])
   // Only Linux tells a process that has ended from one that runs.
-  const ended = [dead, process.pid, ...(process.platform === 'linux' ? [Number(zombie)] : [])]
+  if (process.platform === 'linux')
+    await waitFor(() => readFileSync(`/proc/${zombie}/stat`, 'utf8').includes(') Z '))
+  const ended = [dead, process.pid, ...(process.platform === 'linux' ? [zombie] : [])]
   const kept = [`inbox-${process.ppid}`, `inbox-draft-x`, `other-${dead}`, 'postgres']
   for (const name of [...kept, ...ended.map((pid) => `inbox-${pid}`)]) {
-    mkdirSync(join(parent.path, name))
-    writeFileSync(join(parent.path, name, 'mail.eml'), 'a code')
+    mkdirSync(join(folder.path, name))
+    writeFileSync(join(folder.path, name, 'mail.eml'), 'a code')
   }
-  const own = createOwnFolder(parent.path, 'inbox')
-  expect(own).toBe(join(parent.path, `inbox-${process.pid}`))
-  expect(readdirSync(parent.path).sort()).toEqual([...kept, `inbox-${process.pid}`].sort())
+  const own = createOwnFolder(folder.path, 'inbox')
+  expect(own).toBe(join(folder.path, `inbox-${process.pid}`))
+  expect(readdirSync(folder.path).sort()).toEqual([...kept, `inbox-${process.pid}`].sort())
   expect(readdirSync(own), 'of an earlier process with this pid').toEqual([])
   expect(statSync(own).mode & 0o777).toBe(0o700)
 })

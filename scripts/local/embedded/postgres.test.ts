@@ -87,9 +87,11 @@ describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
     const port = first.port
     await using other = await listen(port)
     vi.mocked(getPort).mockResolvedValueOnce(port)
-    await using server = await start(folder.path, { port })
+    const said: string[] = []
+    await using server = await start(folder.path, { port, log: (line) => said.push(line) })
     expect(other.port).toBe(port)
     expect(server.port).not.toBe(port)
+    expect(said.join('\n'), 'the attempt that failed').not.toContain('could not bind')
     expect(await query(server.url, 'SELECT text FROM note')).toEqual([{ text: 'kept' }])
   })
 
