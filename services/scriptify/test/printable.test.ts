@@ -10,6 +10,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runCli } from '../src/cli/run-cli.ts'
 import { CliError } from '../src/io/cli-error.ts'
 import { runCheckCommand } from '../src/run/run-check-command.ts'
+import { formatBanner } from '../src/terminal/banner.ts'
+import { nodeBackend } from '../src/terminal/node/backend.ts'
 import { openChannel } from '../src/terminal/worker/channel.ts'
 import { INIT_SYSTEMS } from '../src/units/init-systems.ts'
 import { printLogs } from '../src/units/service-log.ts'
@@ -73,6 +75,18 @@ const failedCheck = (): Promise<unknown> =>
     env: {},
   }).catch((error: unknown) => error)
 
+const showBanner = (): string =>
+  formatBanner(
+    {
+      backend: { ...nodeBackend({ rootdir: '/', env: {} }), autoloader: HOSTILE },
+      ...{ rootdir: HOSTILE, cwd: HOSTILE, preload: HOSTILE, env: { APP_ENV: HOSTILE } },
+    },
+    {
+      opened: { version: '24', forks: false, notes: [], names: [] },
+      ...{ environment: {}, history: { problem: HOSTILE }, isProduction: false },
+    },
+  )
+
 async function showLog(): Promise<string> {
   const [system] = INIT_SYSTEMS
   if (system === undefined) throw new Error('There is no init system')
@@ -111,6 +125,7 @@ describe.concurrent('text from elsewhere on a terminal', () => {
     ['a log', showLog],
     ['a body', async () => (await get('/text', true)).bytes.toString().replaceAll('\r\n', '\n')],
     ['a body of JSON', async () => (await get('/json', true)).bytes.toString()],
+    ['the banner of a terminal', showBanner],
     [
       'a value of a terminal',
       async () => JSON.stringify(await receive({ type: 'log', text: HOSTILE })).replaceAll('\\\\', '\\'),

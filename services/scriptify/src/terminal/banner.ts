@@ -1,4 +1,5 @@
 import { styleText } from 'node:util'
+import { printableInColours } from './coloured-text.ts'
 import type { History } from './history.ts'
 import type { Opened, SessionSetup } from './worker/supervisor.ts'
 
@@ -16,8 +17,8 @@ export function formatBanner(
 ): string {
   const { backend, rootdir, preload, env } = setup
   const added = Object.keys(environment).length
-  return [
-    ...(isProduction ? [productionWarning(env)] : []),
+  const warning = isProduction ? `${productionWarning(env)}\n` : ''
+  const lines = [
     `Scriptify terminal, ${backend.language} ${opened.version}, in ${rootdir}${env.APP_ENV ? `, APP_ENV=${env.APP_ENV}` : ''}`,
     ...(backend.autoloader === undefined ? [] : [`Autoloader: ${backend.autoloader}`]),
     preload === undefined ? 'No preload file' : `Preload: ${preload}`,
@@ -28,7 +29,9 @@ export function formatBanner(
     ...(history.problem === undefined ? [] : [history.problem]),
     ...opened.notes,
     '.help lists the commands. To exit, press Ctrl-D or type exit',
-  ].join('\n')
+  ]
+  // Names of folders and files are those of others.
+  return warning + printableInColours(lines.join('\n'))
 }
 
 function productionWarning({ APP_ENV }: NodeJS.ProcessEnv): string {
