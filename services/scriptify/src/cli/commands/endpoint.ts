@@ -8,7 +8,7 @@ The body of the response goes to standard output unchanged; on a terminal JSON i
 Certificates: NODE_EXTRA_CA_CERTS names a file of additional authorities. Proxies: HTTP_PROXY, HTTPS_PROXY, NO_PROXY.
 
 Exit codes: 0 status below 400, 22 status 400 or above, 7 no connection or an incomplete response, 28 timeout,
-1 a redirect that is not followed with --follow, or output that cannot be written, 2 wrong usage, 3 no such body file,
+1 a redirect that --follow refuses, or output that cannot be written, 2 wrong usage, 3 no such body file,
 4 no permission to read the body file
 
 Examples:
