@@ -124,7 +124,8 @@ export async function startApp({
     limitStore,
     refuse,
     clock,
-    monotonic: () => time?.elapsed ?? clock(),
+    // As in production, the clock of the machine may be set meanwhile.
+    monotonic: () => time?.elapsed ?? fixedNow ?? performance.timeOrigin + performance.now(),
     extensions: configureExtensions(loaded, environment),
   })
   readiness.serve()
