@@ -27,6 +27,20 @@ describe('the command on a host whose files are mounted', () => {
     expect(wordsFor(words, 'node', root)).toEqual(['/usr/bin/node', `${home}/src/call.js`, 'x'])
   })
 
+  it('does not take another scriptify for its own', () => {
+    const home = '/usr/share/scriptify'
+    const files = ['/usr/bin/node', '/opt/vendor/bin/scriptify', `${home}/src/call.ts`, `${home}/${LAUNCHER}`]
+    const links = {
+      '/usr/local/bin/scriptify': '/opt/vendor/bin/scriptify',
+      '/usr/bin/scriptify': `${home}/${LAUNCHER}`,
+    }
+    expect(wordsFor(words, 'node', aHost(files, links))).toEqual([
+      '/usr/bin/node',
+      `${home}/src/call.ts`,
+      'x',
+    ])
+  })
+
   it.each([
     { why: 'scriptify', runtime: 'node' as const, files: ['/usr/bin/node'], code: 3, says: 'scriptify was' },
     {
