@@ -43,7 +43,10 @@ describe.concurrent('a node script', () => {
     writeFileSync(join(folder, 'package.json'), '{}')
     writeFileSync(join(folder, 'seven.ts'), 'export const seven: number = 7')
     writeFileSync(join(folder, 'leave.cjs'), 'process.exit(3)')
-    writeFileSync(join(folder, 'good.ts'), 'export const answer: number = 42')
+    writeFileSync(
+      join(folder, 'good.ts'),
+      'export const answer = 42; export const qq = () =>\n      Object.assign(Promise.resolve(), { [Symbol.for("scriptify.awaited")]: true })',
+    )
     writeFileSync(join(folder, 'bad.ts'), 'throw new Error("boo")')
     writeFileSync(join(folder, 'die.ts'), 'process.exit(0)')
   })
@@ -180,6 +183,7 @@ describe.concurrent('a node script', () => {
       args: ['--preload', 'good.ts', '--execute', 'answer + 1'],
       stdout: '43\n',
     },
+    { why: 'no value of a query', args: ['--preload', 'good.ts', '--execute', 'qq()'] },
     {
       why: 'a preload that fails',
       args: ['--preload', 'bad.ts', '--execute', '1'],

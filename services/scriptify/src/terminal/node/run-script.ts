@@ -45,7 +45,8 @@ async function run({ rootdir, cwd, autoloader, preload, prints, colors }: Script
   const require = { value: createRequire(url), writable: true, configurable: true }
   Object.defineProperty(globalThis, 'require', require)
   exits.permitExit('The script')
-  const { default: value } = await importModule(url)
+  const { default: last } = await importModule(url)
+  const value = types.isPromise(last) && AWAITED in last ? await last : last
   exits.permitExit()
   if (shows === 'value' || (shows === 'non-null' && value != null)) await print(value, colors)
   // An open connection of the preload would keep the process alive.
@@ -72,10 +73,9 @@ async function load(
 }
 
 async function print(value: unknown, colors: boolean): Promise<void> {
-  const shown = types.isPromise(value) && AWAITED in value ? await value : value
-  if (isPending(shown)) return
+  if (isPending(value)) return
   const { render } = await import('./render.ts')
-  console.log(printableInColours(render(shown, { colors })))
+  console.log(printableInColours(render(value, { colors })))
 }
 
 /** Whether a script only started something: what it waits for at its end has no value yet. */
