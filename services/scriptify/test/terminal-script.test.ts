@@ -419,22 +419,22 @@ async function commandOf(
   { args = [] }: Case,
   folder: string,
 ): Promise<{ words: CommandWords; env: NodeJS.ProcessEnv }> {
-  const probe = join(folder, 'probe')
   const options = args.includes('--preload') ? args : ['--no-preload', ...args]
   const words = ['terminal', '--runtime', 'php', '--rootdir', folder, ...options]
-  const { promise, resolve } = Promise.withResolvers<{ words: CommandWords; env: NodeJS.ProcessEnv }>()
+  let command: { words: CommandWords; env: NodeJS.ProcessEnv } | undefined
   const context = {
-    env: { PATH: process.env.PATH, SCRIPTIFY_PHP_BINARY: probe },
+    env: { PATH: `${folder}:${process.env.PATH}` },
     stdin: Readable.from([]),
     stdout: new PassThrough(),
     stderr: new PassThrough(),
     async replace(words: CommandWords, env: NodeJS.ProcessEnv) {
-      resolve({ words, env })
+      command = { words, env }
       return 0
     },
   }
   await runCli(await createCli({ command: 'terminal', context }), ['node', 'scriptify', ...words], context)
-  return promise
+  if (command === undefined) throw new Error(`Nothing runs php: ${context.stderr.read()}`)
+  return command
 }
 
 const quote = (word: string) => `'${word.replaceAll("'", "'\\''")}'`
@@ -469,7 +469,7 @@ describe.skipIf(!(await hasDocker()))('a php script', () => {
   beforeAll(async () => {
     for (const [name, source] of Object.entries(FILES)) writeFileSync(join(folder, name), source)
     const probe = '#!/bin/sh\nprintf "\\n/usr/bin/php\\t8.4.0\\t80400\\n"\n'
-    writeFileSync(join(folder, 'probe'), probe, { mode: 0o755 })
+    writeFileSync(join(folder, 'php'), probe, { mode: 0o755 })
     machine = await findPhpMachine()
     const commands = PHP.map(async (each) => ({
       ...(await commandOf(each, folder)),
