@@ -249,11 +249,11 @@ const FAILURES: Record<'php' | 'node', Failure[]> = {
 const withoutNumbers = (text: string) =>
   text.replaceAll(/\bsrc\/(Failing\.php|failing\.ts)/g, 'P').replaceAll(/:\d+(:\d+)?(?=[)}]|$)/gm, ':N')
 
-const waysOfOne = (reference: string, { line, trace }: Pick<Failure, 'line' | 'trace'>) => [
-  { way: 'by hand', command: `scriptify run ${reference} --daemon`, says: [`${line} (more: --trace)`] },
-  { way: 'with --env', command: `scriptify run ${reference} --env SCRIPTIFY_DEBUG=1`, says: trace },
-  { way: 'as a daemon', command: `scriptify run ${reference} --trace --daemon`, says: trace },
-  { way: 'under a daemon’s', command: `node_script run/run-as-service.ts ${reference} 1`, says: trace },
+/** Ways that differ by who starts the method, and not by the failure. */
+const waysOfOne = ({ line, trace }: Pick<Failure, 'line' | 'trace'>) => [
+  { way: 'by hand as a daemon', words: ['--daemon'], says: [`${line} (more: --trace)`] },
+  { way: 'with --env', words: ['--env', 'SCRIPTIFY_DEBUG=1'], says: trace },
+  { way: 'as a daemon', words: ['--trace', '--daemon'], says: trace },
 ]
 
 describe.concurrent.each(languages)('a failure in $name', ({ name, isThere }) => {
@@ -265,19 +265,27 @@ describe.concurrent.each(languages)('a failure in $name', ({ name, isThere }) =>
 
   describe.skipIf(!isThere).each(FAILURES[name])('by $method', ({ method, line, trace }) => {
     const hint = trace.length > 1 ? ' (more: --trace)' : ''
-    const reference = `'App\\Failing::${method}'`
-
     it.each([
-      { way: 'by hand', command: `scriptify run ${reference}`, says: [line + hint] },
-      { way: 'under --trace', command: `scriptify run ${reference} --trace`, says: trace },
-      { way: 'under a service', command: `node_script run/run-as-service.ts ${reference}`, says: trace },
-      ...(method === 'caused' ? waysOfOne(reference, { line, trace }) : []),
-    ])('says $way what failed, why and where', async ({ command, says }) => {
-      const { code, stdout, stderr } = await language.sh(bootstrap + command)
+      { way: 'by hand', words: [], says: [line + hint] },
+      { way: 'under --trace', words: ['--trace'], says: trace },
+      ...(method === 'caused' ? waysOfOne({ line, trace }) : []),
+    ])('says $way what failed, why and where', async ({ words, says }) => {
+      const { code, stdout, stderr } = await language.run([`App\\Failing::${method}`, ...words])
       expect(stderr).not.toContain('s3cret')
       expect(withoutNumbers(stderr).split('\n')).toEqual([...says, ''])
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     })
+
+    it.each(method === 'caused' ? ['', '1'] : [])(
+      'says the same as a service, with interval %j',
+      async (interval) => {
+        const { code, stderr } = await language.sh(
+          `${bootstrap}node_script run/run-as-service.ts 'App\\Failing::${method}' ${interval}`,
+        )
+        expect(withoutNumbers(stderr).split('\n')).toEqual([...trace, ''])
+        expect(code).toBe(1)
+      },
+    )
   })
 
   it.skipIf(!isThere)(
