@@ -180,7 +180,9 @@ describe('one and the same refusal', () => {
       { name: 'test-delete', text: 'update users set deleted_at = current_timestamp where userid = $1' },
       [app.database.db.toUuidValue(user.userid)],
     )
+    const hash = vi.spyOn(app.passwords, 'hash')
     expectRefused(await setPassword(user.email, token))
+    expect(hash).not.toHaveBeenCalled()
     const before = app.queued.size
     expect((await request(user.email)).statusCode).toBe(200)
     expect(app.queued.size).toBe(before)
@@ -347,13 +349,14 @@ describe('bad input is answered 400 and writes nothing', () => {
       fault: { password: 'must be whole characters' },
     },
   ])('$url $body', async ({ url, body, fault }) => {
-    const rows = async () => [await count('password_reset'), await count('mail_outbox')]
-    const before = await rows()
+    const before = [await count('password_reset'), await count('mail_outbox')]
     const response = await post(`/login/${url}`, body)
     expect(response.statusCode).toBe(400)
     const [{ path, message }] = response.json().errors
     expect({ [path]: message }).toEqual(fault)
-    expect(await rows()).toEqual(before)
+    expect(await count('password_reset')).toBe(before[0])
+    // Decoys of other tests leave it.
+    expect(await count('mail_outbox')).toBeLessThanOrEqual(before[1] ?? 0)
   })
 })
 
