@@ -58,9 +58,11 @@ describe.each(EACH)('a $topology of $image', ({ image, topology }) => {
     const { redis } = store
     try {
       await expect.poll(() => redis.status).toBe('ready')
-      Object.assign('redisOptions' in redis.options ? (redis.options.redisOptions ?? {}) : redis.options, {
-        commandTimeout: 20_000,
-      })
+      // On a busy machine a command takes longer than production waits. A cluster has the options of each of its nodes.
+      const patience = { commandTimeout: 20_000, socketTimeout: 20_000 }
+      const nodes = 'nodes' in redis ? redis.nodes() : [redis]
+      for (const { options } of nodes) Object.assign(options, patience)
+      if ('redisOptions' in redis.options) Object.assign(redis.options.redisOptions ?? {}, patience)
       const warn = (details: object) => expect.fail(JSON.stringify(details))
       const counters = [1, 2].map(() =>
         createCounterFactory(store, { info: () => undefined, warn })('failures', 60),
