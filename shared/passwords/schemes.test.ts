@@ -109,6 +109,7 @@ describe('a stored hash that costs too much, or is not whole', () => {
     ],
     [`$argon2id$v=19$m=19456,t=2,p=1$${salt}$`, 'is not a whole argon2id PHC string'],
     ['5f4dcc3b5aa765d61d8327deb882cf99', 'has no known scheme'],
+    ['5baa61e4c9b93f3f0682250b6cf8331b7ee68fd80', 'has no known scheme'],
     ['', 'has no known scheme'],
   ])('%s %s', (stored, fault) => {
     const scheme = findSchemeName(stored)

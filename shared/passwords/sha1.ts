@@ -9,6 +9,7 @@ const DECOY = '0'.repeat(40)
  * The scheme is for databases that have such hashes. Choose argon2id for new ones.
  */
 export const sha1 = {
+  // Stryker disable next-line StringLiteral: the tests of the import, which run none of these mutants, read it.
   form: 'SHA-1 as 40 hexadecimal digits',
   recognises: (stored: string) => SHA1.test(stored),
   findFault: () => undefined,
@@ -24,4 +25,4 @@ export const sha1 = {
 } satisfies PasswordScheme
 
 const isHashOf = (password: string, stored: string): boolean =>
-  timingSafeEqual(Buffer.from(hash('sha1', password), 'latin1'), Buffer.from(stored.toLowerCase(), 'latin1'))
+  timingSafeEqual(Buffer.from(hash('sha1', password)), Buffer.from(stored.toLowerCase()))
