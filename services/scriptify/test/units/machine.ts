@@ -100,7 +100,7 @@ export async function eventually<Found>(look: () => Promise<Found | undefined | 
     if (found !== undefined && found !== false) return found
     await setTimeout(200)
   }
-  throw new Error('It did not happen within 90 s')
+  throw new Error(`This did not come true within 90 s: ${look}`)
 }
 
 const repository = { source: ROOT, target: HOME, mode: 'ro' as const }
