@@ -127,7 +127,8 @@ async function expectResetByMail(start: Start, api: string): Promise<void> {
   expect((await post('/login/resetrequest', { email })).status).toBe(200)
 }
 
-describe('npm start', () => {
+// Each test goes on where the one before it has ended.
+describe('npm start', { shuffle: false }, () => {
   let own: Awaited<ReturnType<typeof ownSettings>>
   let other: Awaited<ReturnType<typeof ownSettings>>
   let api: string

@@ -20,7 +20,7 @@ import type { EmbeddedServer } from './postgres.ts'
 vi.mock(import('get-port'), { spy: true })
 
 // The tests look for processes in /proc. Each goes on with the data of the one before it.
-describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', () => {
+describe.skipIf(process.platform !== 'linux')('the embedded PostgreSQL', { shuffle: false }, () => {
   const folder = aDataDir()
   const data = join(folder.path, 'postgres/data')
   let first: EmbeddedServer
