@@ -24,9 +24,13 @@ function blockOf({ plan }: Snippet, text: string, terminalInput: string | undefi
   if (plan?.kind !== 'run') return ''
   if (plan.isInterrupted)
     return `timeout -s INT ${INTERRUPTED_AFTER_SECONDS} bash <<'END OF BLOCK' || [ $? = 124 ]\n${text}END OF BLOCK`
-  const input = terminalInput ?? (plan.input && `${plan.input}\n`)
-  return input ? `{\n${text}} <<'END OF INPUT'\n${input}END OF INPUT` : text
+  if (terminalInput) return typeInTerminal(text, terminalInput)
+  return plan.input ? `{\n${text}} <<'END OF INPUT'\n${plan.input}\nEND OF INPUT` : text
 }
+
+/** Types the input at a pseudo-terminal, as a reader does: what is piped into a terminal of scriptify is one script. */
+const typeInTerminal = (command: string, input: string): string =>
+  `block=$(cat <<'END OF BLOCK'\n${command}END OF BLOCK\n)\nTERM=dumb script --quiet --return --command "$block" /dev/null <<'END OF INPUT'\n${input}END OF INPUT`
 
 /** Runs a script of `scriptOf`, and expects that each block shows what the page says. */
 export async function runPage(
