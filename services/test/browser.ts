@@ -56,13 +56,16 @@ export async function openPage(
 ): Promise<WatchedPage> {
   const context = await browser.newContext(options)
   context.setDefaultTimeout(TIMEOUT_MS)
-  await outliveNetworkChanges(context)
+  const network = await outliveNetworkChanges(context)
   const page = await context.newPage()
   const faults: string[] = []
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text())
   })
-  page.on('pageerror', (error) => faults.push(error.message))
+  page.on('pageerror', ({ message }) => {
+    // The account pages load themselves again after that.
+    if (!(network.hasChanged() && message.startsWith(LOST_MODULE))) faults.push(message)
+  })
   page.on('request', (request) => {
     const url = new URL(request.url())
     if (url.protocol !== 'data:' && url.protocol !== 'blob:' && url.origin !== origin)
@@ -72,15 +75,19 @@ export async function openPage(
 }
 
 const NETWORK_CHANGED = 'net::ERR_NETWORK_CHANGED'
+const LOST_MODULE = 'Failed to fetch dynamically imported module'
 
 /**
  * Chromium ends the requests that wait for a connection when an address of the machine changes, as each container that starts
  * or stops does. They were not sent; `fetch` of a page, `goto` and `reload` repeat them, and nothing else is repeated.
  */
-async function outliveNetworkChanges(context: BrowserContext): Promise<void> {
+async function outliveNetworkChanges(context: BrowserContext): Promise<{ hasChanged(): boolean }> {
   const ended: string[] = []
+  let hasChanged = false
   context.on('requestfailed', (request) => {
-    if (request.failure()?.errorText === NETWORK_CHANGED) ended.push(request.url())
+    if (request.failure()?.errorText !== NETWORK_CHANGED) return
+    hasChanged = true
+    ended.push(request.url())
   })
   await context.exposeFunction('wasEndedByNetworkChange', (url: string) => {
     const index = ended.indexOf(url)
@@ -92,6 +99,7 @@ async function outliveNetworkChanges(context: BrowserContext): Promise<void> {
     page.goto = (url, options) => repeatNavigation(() => goto(url, options), url)
     page.reload = (options) => repeatNavigation(() => reload(options), page.url())
   })
+  return { hasChanged: () => hasChanged }
 }
 
 /** The page of the error, and Chromium's own attempt to load it again, are navigations that may end the next one. */
