@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { builtScriptifyImage } from '../../test/servers/shared-server.ts'
 import { bytesAboveRuntime, unlistedPackages } from '../../test/support/image-contents.ts'
-import { docker, logsOf, ROOT, VERSION } from '../../test/support/images.ts'
+import { docker, logsOf, ROOT } from '../../test/support/images.ts'
 import { type Ended, endedOf, HARDENED, IMAGE } from '../../test/support/scriptify-image.ts'
 import { createCli } from '../src/cli/cli.ts'
 import { hasDocker } from './terminal-docker.ts'
@@ -47,7 +47,7 @@ describe.skipIf(!(await hasDocker()))('the image of scriptify', () => {
         Labels: {
           'org.opencontainers.image.title': 'Latchkey scriptify',
           'org.opencontainers.image.licenses': 'MIT',
-          'org.opencontainers.image.version': VERSION,
+          'org.opencontainers.image.version': expect.stringMatching(/^\d+\.\d+\.\d+(-rc\.\d+)?$/),
         },
       })
       expect(await inImage('id -u; find /app -writable')).toBe('1000')
