@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { listClasses } from '../../src/classes/node/find-module.ts'
 import { resolveCall } from '../../src/run/resolve-call.ts'
 import { runInProcess } from '../run-in-process.ts'
@@ -14,6 +15,13 @@ function aProject(files: Record<string, string>): string {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     writeFileSync(join(folder, name), content)
   }
+  return folder
+}
+
+/** A folder on the machine of the language, which may be a container; of this test alone. */
+function aFolder(): string {
+  const folder = `/tmp/scriptify-root-only-${randomUUID()}`
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
@@ -237,7 +245,7 @@ describe.each(languages)('the check of install in $name', ({ name, isThere }) =>
   })
 
   it.skipIf(!isThere || process.getuid?.() !== 0)('has the rights of the user that it is for', async () => {
-    const secret = '/tmp/scriptify-root-only'
+    const secret = aFolder()
     const before = `rm -rf ${secret}; mkdir -m 755 ${secret}; cp -r . ${secret}/p; chmod -R go-rwx ${secret}/p/src; chmod 755 ${secret}/p`
     const rootdir = `${secret}/p`
     expect(await check('\\App\\Probe::still', { rootdir, before })).toBe('fine\n')
@@ -254,7 +262,7 @@ describe.each(languages)('the check of install in $name', ({ name, isThere }) =>
       says: /^4 The bootstrap \S+ may not be read by this user$/m,
     },
   ])('ends with 4 where $what is not for that user', async ({ closed, says }) => {
-    const rootdir = '/tmp/scriptify-root-folder'
+    const rootdir = aFolder()
     const before = `rm -rf ${rootdir}; cp -r . ${rootdir}; chmod go-rwx ${rootdir}/${closed}
       export SCRIPTIFY_BOOTLOADER=bootstrap.${name === 'php' ? 'php' : 'ts'}`
     expect(await check('\\App\\Probe::still', { rootdir, uid: '65534', before })).toMatch(says)

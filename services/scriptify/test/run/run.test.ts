@@ -50,9 +50,9 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
 
     it('gets the variables of files, and those of --env before them', async () => {
       const { stdout, stderr } = await language.sh(
-        `printf 'A=1\\nB="two words" # comment\\n' > /tmp/one-${name}.env; printf "export B='3'\\nHOME=/none\\n" > /tmp/two-${name}.env
+        `d=$(mktemp -d); printf 'A=1\\nB="two words" # comment\\n' > $d/one.env; printf "export B='3'\\nHOME=/none\\n" > $d/two.env
          show() { scriptify run "$@" '\\App\\Probe::env' ${name === 'php' ? '--bootstrap bootstrap.php' : ''} --arg "$v"; }
-         for v in A B HOME; do show --env-file /tmp/one-${name}.env; show --env-file /tmp/one-${name}.env --env-file /tmp/two-${name}.env --env A=4; done
+         for v in A B HOME; do show --env-file $d/one.env; show --env-file $d/one.env --env-file $d/two.env --env A=4; done
          [ "$HOME" != /none ] && echo "$HOME"`,
       )
       expect(stderr).toBe('')
