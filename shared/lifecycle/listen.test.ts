@@ -1,7 +1,8 @@
 import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import { expect, it, onTestFinished } from 'vitest'
-import { ListenError, listen } from './listen.ts'
+import { listen } from './listen.ts'
+import { ListenError } from './listen-error.ts'
 
 async function open(host: string, port = 0) {
   const server = Fastify()

@@ -1,4 +1,5 @@
 import type { Server } from 'node:http'
+import { ListenError } from './listen-error.ts'
 import type { Lifecycle } from './run-service.ts'
 
 /** What of a Fastify instance is used here. */
@@ -14,9 +15,6 @@ export interface ListenOptions {
   /** The name of the setting that holds the port, for the error when the port is taken. */
   portSetting: string
 }
-
-/** A port or an address cannot be used. Its message says all that helps: it is logged without the calls that led to it. */
-export class ListenError extends Error {}
 
 const IDLE_SWEEP_MS = 50
 

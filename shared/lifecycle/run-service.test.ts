@@ -10,7 +10,7 @@ import { describe, expect, it } from 'vitest'
 const PRELUDE = `
   import { once } from 'node:events'
   import { ExtensionError } from '${join(import.meta.dirname, '../extensions/find-extensions.ts')}'
-  import { ListenError } from '${join(import.meta.dirname, 'listen.ts')}'
+  import { ListenError } from '${join(import.meta.dirname, 'listen-error.ts')}'
   import { runService } from '${join(import.meta.dirname, 'run-service.ts')}'
   const say = (line) => console.log(line)
   const logger = {

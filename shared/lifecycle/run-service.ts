@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { errorMessage } from '../app-error.ts'
 import { ExtensionError } from '../extensions/find-extensions.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '../settings/settings-error.ts'
-import { ListenError } from './listen.ts'
+import { ListenError } from './listen-error.ts'
 
 // close-with-grace does not fit: a second signal ends its drain with exit code 1, and it knows no part that is half open.
 

@@ -2,11 +2,10 @@ import { readFile } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
 import { CliError, EXIT, errorCode } from '../io/cli-error.ts'
-import type { RequestOptions } from './parse-request.ts'
 
 /** Reads the whole body, which fetch would keep in memory too; undefined if none was given. */
 export async function readBody(
-  { body, bodyFile }: RequestOptions,
+  { body, bodyFile }: { readonly body?: string; readonly bodyFile?: string },
   { stdin }: { readonly stdin: Readable },
 ): Promise<Buffer<ArrayBuffer> | undefined> {
   if (body !== undefined && bodyFile !== undefined)

@@ -1,3 +1,4 @@
+import { styleText } from 'node:util'
 import { printableLines } from '@latchkey/text/printable.ts'
 
 /** The colours and weights of values, which the terminal itself adds. */
@@ -10,3 +11,6 @@ export const printableInColours = (text: string): string =>
     .split(COLOUR)
     .map((part, index) => (index % 2 === 0 ? printableLines(part) : part))
     .join('')
+
+/** Whether a stream is written in colours, by Node's rule: FORCE_COLOR, else NO_COLOR, else a terminal other than TERM=dumb. */
+export const hasColors = (stream: NodeJS.WriteStream): boolean => styleText('red', ' ', { stream }) !== ' '

@@ -1,5 +1,5 @@
-import { styleText } from 'node:util'
 import type { CliContext } from '../io/cli-context.ts'
+import { hasColors } from './coloured-text.ts'
 import type { SessionSetup } from './worker/supervisor.ts'
 
 /** What the process of a script receives as JSON; the script is its next argument, or else its standard input. */
@@ -27,6 +27,3 @@ export async function runScript(
   const given = script === undefined ? [] : [script]
   return replace([...(await backend.scriptCommand()), JSON.stringify(setup), ...given], env)
 }
-
-/** Whether a stream is written in colours, by Node's rule: FORCE_COLOR, else NO_COLOR, else a terminal other than TERM=dumb. */
-export const hasColors = (stream: NodeJS.WriteStream): boolean => styleText('red', ' ', { stream }) !== ' '
