@@ -1,17 +1,17 @@
-import type { Clock } from '@latchkey/shared/clock.ts'
 import { describeSharedAccounts } from '@latchkey/shared/database/adoption/describe-differences.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
-import { createMails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
-import { createNotices, type SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
-import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
-import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import { createMails } from '@latchkey/shared/mail/outbox/accept-mail.ts'
+import { createNotices, type SendNotice } from '@latchkey/shared/mail/outbox/mail-notices.ts'
+import { MAIL_TEMPLATES } from '@latchkey/shared/mail/outbox/mail-templates.ts'
+import { createSealer } from '@latchkey/shared/mail/outbox/seal-variables.ts'
 import { createPasswordHasher, type PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { type PasswordPolicy, POLICY_SETTINGS } from '@latchkey/shared/passwords/password-policy.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
+import type { Clock } from '@latchkey/shared/time/clock.ts'
 
 /** The number of hashes that may wait for a thread: more than a batch of an import. */
 const HASH_QUEUE = 100_000

@@ -1,7 +1,7 @@
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
-import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
+import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { declaredRoles } from '@latchkey/shared/users/roles.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'

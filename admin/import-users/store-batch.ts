@@ -1,5 +1,5 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
 import { type Database, type Queryable, violatedIndex } from '@latchkey/shared/database/database.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { fold } from '@latchkey/shared/users/user.ts'
 import type { AdminContext } from '../admin-context.ts'
 import type { Fault } from '../fault.ts'

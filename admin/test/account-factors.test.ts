@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
-import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import { DEFAULT_POLICY } from '@latchkey/shared/passwords/test/default-policy.ts'
+import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
   answer,

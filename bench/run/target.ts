@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
-import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { prepareQueue } from '@latchkey/shared/mail/queue/queue-backend.ts'
 import { getScheme } from '@latchkey/shared/passwords/schemes.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 

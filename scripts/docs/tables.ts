@@ -1,5 +1,5 @@
-import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
 import { AUDIT_EVENTS, type AuditEventName, isOpenEvent } from '@latchkey/shared/audit/audit-events.ts'
+import { AppError, type ErrorCode } from '@latchkey/shared/errors/app-error.ts'
 import { SETTINGS } from '@latchkey/shared/settings/definitions.ts'
 import type { Setting } from '@latchkey/shared/settings/setting.ts'
 import type { Registry } from 'prom-client'

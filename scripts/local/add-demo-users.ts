@@ -1,5 +1,5 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { DEMO_PASSWORD, DEMO_USERS } from '@latchkey/shared/users/demo-users.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { errorMessage } from '@latchkey/shared/errors/app-error.ts'
 import type { Lifecycle, StopOptions } from '@latchkey/shared/lifecycle/run-service.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'

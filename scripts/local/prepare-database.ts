@@ -1,7 +1,7 @@
 import { requireNoDifferences } from '@latchkey/shared/database/adoption/inspect-database.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
-import { findQueueFaults, prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { findQueueFaults, prepareQueue } from '@latchkey/shared/mail/queue/queue-backend.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'

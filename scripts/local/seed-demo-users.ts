@@ -1,5 +1,5 @@
-import { errorMessage } from '@latchkey/shared/app-error.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
+import { errorMessage } from '@latchkey/shared/errors/app-error.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
+import { rootReason } from '@latchkey/shared/errors/root-reason.ts'
 import { adviceFor } from '@latchkey/shared/lifecycle/listen.ts'
-import { rootReason } from '@latchkey/shared/root-reason.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import getPort from 'get-port'

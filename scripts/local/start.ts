@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { errorMessage } from '@latchkey/shared/errors/app-error.ts'
 import { ExtensionError } from '@latchkey/shared/extensions/find-extensions.ts'
 import { runService } from '@latchkey/shared/lifecycle/run-service.ts'
 import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
-import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { errorMessage } from '@latchkey/shared/errors/app-error.ts'
 import {
   generatePrivateKey,
   KEY_KINDS,

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { errorMessage } from '@latchkey/shared/errors/app-error.ts'
 import { ExtensionError } from '@latchkey/shared/extensions/find-extensions.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
 import { ArgumentError } from '../../admin/fault.ts'

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { errorMessage } from '@latchkey/shared/errors/app-error.ts'
 import { KEY_KINDS } from '@latchkey/shared/secrets/private-key.ts'
 import { CONFIG_DIR } from '@latchkey/shared/settings/environment.ts'
 import { ArgumentError, parseWholeNumber } from '../../admin/fault.ts'

@@ -1,6 +1,6 @@
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
-import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { prepareQueue } from '@latchkey/shared/mail/queue/queue-backend.ts'
 import { openRedis } from '@latchkey/shared/redis/open-redis.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { describe, expect, it } from 'vitest'

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { AppError } from '../app-error.ts'
+import { AppError } from '../errors/app-error.ts'
 import type { Database, Statement } from './database.ts'
 import { IS_READ_ONLY } from './postgres/start-up.ts'
 

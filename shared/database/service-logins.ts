@@ -1,4 +1,4 @@
-import { rootReason } from '../root-reason.ts'
+import { rootReason } from '../errors/root-reason.ts'
 import type { Database, Grant, Login, Right, Statement } from './database.ts'
 import { openDatabase } from './dialects.ts'
 import { type Migration, readAllMigrations } from './migration-files.ts'

@@ -1,4 +1,4 @@
-import { AppError } from '../app-error.ts'
+import { AppError } from '../errors/app-error.ts'
 import type { DriverErrors, PoolUsage } from './database.ts'
 
 /** What Node and mysql2 report where the server cannot be reached, or is not one whose certificate is trusted. */

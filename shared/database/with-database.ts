@@ -1,5 +1,5 @@
-import { AppError } from '../app-error.ts'
-import { rootReason } from '../root-reason.ts'
+import { AppError } from '../errors/app-error.ts'
+import { rootReason } from '../errors/root-reason.ts'
 import type { Database, DatabaseOptions } from './database.ts'
 import { openDatabase } from './dialects.ts'
 

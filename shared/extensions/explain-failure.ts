@@ -1,6 +1,6 @@
 import { relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { errorMessage } from '../app-error.ts'
+import { errorMessage } from '../errors/app-error.ts'
 import { ExtensionError, type ExtensionFolder } from './find-extensions.ts'
 
 /** Runs code of an extension; a failure becomes an `ExtensionError` that also says where in its folder it happened. */

@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { z } from 'zod'
-import type { Clock } from '../clock.ts'
 import type { Database } from '../database/database.ts'
-import type { Mails } from '../mail-outbox/accept-mail.ts'
-import type { MailTemplates } from '../mail-outbox/mail-templates.ts'
+import type { Mails } from '../mail/outbox/accept-mail.ts'
+import type { MailTemplates } from '../mail/outbox/mail-templates.ts'
 import type { Setting } from '../settings/setting.ts'
+import type { Clock } from '../time/clock.ts'
 import type { UserRepository } from '../users/user-repository.ts'
 
 /** Settings by their names, which begin with the name of the extension in upper case: `NOTES_`. */

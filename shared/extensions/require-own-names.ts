@@ -1,4 +1,4 @@
-import { MAIL_TEMPLATES, type MailTemplates } from '../mail-outbox/mail-templates.ts'
+import { MAIL_TEMPLATES, type MailTemplates } from '../mail/outbox/mail-templates.ts'
 import { SETTINGS } from '../settings/definitions.ts'
 import type { SettingDeclarations } from './extension.ts'
 import { ExtensionError, mailPrefix, settingPrefix } from './find-extensions.ts'

@@ -1,6 +1,6 @@
-import { AppError } from '../app-error.ts'
-import type { Clock } from '../clock.ts'
-import { rootReason } from '../root-reason.ts'
+import { AppError } from '../errors/app-error.ts'
+import { rootReason } from '../errors/root-reason.ts'
+import type { Clock } from '../time/clock.ts'
 
 /** The failures of what a dependency was asked for. */
 export interface Failed {

@@ -1,6 +1,6 @@
 import './require-node.cjs'
 import { once } from 'node:events'
-import { errorMessage } from '../app-error.ts'
+import { errorMessage } from '../errors/app-error.ts'
 import { ExtensionError } from '../extensions/find-extensions.ts'
 import { EXIT_CONFIGURATION, SettingsError } from '../settings/settings-error.ts'
 import { ListenError } from './listen-error.ts'

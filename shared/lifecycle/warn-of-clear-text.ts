@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { hostsOf, withOneHost } from '../settings/setting.ts'
-import { parseTls } from '../tls-options.ts'
+import { parseTls } from '../settings/tls-options.ts'
 import { hasDemoUsers } from '../users/demo-users.ts'
 
 interface ClearText {

@@ -1,4 +1,4 @@
-import { AppError } from '../app-error.ts'
+import { AppError } from '../errors/app-error.ts'
 import { createFairQueue, type HashClient } from './fair-queue.ts'
 import { lowerPoolPriority } from './lower-priority.ts'
 import { ACCEPTED_BY_DEFAULT } from './password-scheme.ts'

@@ -1,4 +1,4 @@
-import { AppError } from '../app-error.ts'
+import { AppError } from '../errors/app-error.ts'
 import { boundedString } from '../users/storable-text.ts'
 import { exceedsBytes, getScheme } from './schemes.ts'
 

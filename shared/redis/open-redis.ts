@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis'
-import { rootReason } from '../root-reason.ts'
+import { rootReason } from '../errors/root-reason.ts'
 import { parseRedisServers, readRedisServer, redisKind } from './redis-url.ts'
 
 /** A client of one server, of the one that Sentinels name, or of a cluster. */

@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'node:tls'
 import type { Fault } from '../settings/fault.ts'
 import { hasStrayAt, withOneHost } from '../settings/setting.ts'
-import { nodeTlsOptions } from '../tls-options.ts'
+import { nodeTlsOptions } from '../settings/tls-options.ts'
 
 /** Schemes of the URLs of Redis and Valkey, without the colon. Those that begin with `rediss` use TLS. */
 export const REDIS_PROTOCOLS = [

@@ -2,10 +2,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseTls, type TlsMode } from '../tls-options.ts'
 import type { SettingName } from './definitions.ts'
 import { parseSettings } from './parse-settings.ts'
 import { collectFaults } from './settings-error.ts'
+import { parseTls, type TlsMode } from './tls-options.ts'
 
 /** A URL of each kind, and the setting that takes it. */
 const KINDS = {

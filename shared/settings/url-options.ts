@@ -1,6 +1,6 @@
 import { closestName } from '@latchkey/text/closest-name.ts'
-import { findTlsFault, isTlsOption, TLS_OPTIONS } from '../tls-options.ts'
 import type { Fault } from './fault.ts'
+import { findTlsFault, isTlsOption, TLS_OPTIONS } from './tls-options.ts'
 
 const ANY = /./s
 const BOOLEAN = /^(true|false)$/

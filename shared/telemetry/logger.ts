@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
-import { AppError } from '../app-error.ts'
-import { rootReason } from '../root-reason.ts'
+import { AppError } from '../errors/app-error.ts'
+import { rootReason } from '../errors/root-reason.ts'
 
 /** Properties whose values never reach a log, at the top level or one or two levels below. */
 const SECRET_NAMES = [

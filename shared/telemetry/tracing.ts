@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Tracer } from '@opentelemetry/api'
 import type { Telemetry } from 'bullmq'
 import type { Logger } from 'pino'
-import { errorMessage } from '../app-error.ts'
+import { errorMessage } from '../errors/app-error.ts'
 
 /** Runs `work` in a span of kind `client` where the caller is part of a trace; otherwise runs it as it is. */
 export type RunInSpan = <Result>(

@@ -1,6 +1,6 @@
-import { AppError } from '../app-error.ts'
 import { type Queryable, type Statement, violatedIndex } from '../database/database.ts'
 import { folded } from '../database/postgres/folded.ts'
+import { AppError } from '../errors/app-error.ts'
 import { fold, type User, type UserProperty } from './user.ts'
 
 export type LoginField = 'email' | 'username'

@@ -1,4 +1,4 @@
-import { toNumericDate } from '../clock.ts'
+import { toNumericDate } from '../time/clock.ts'
 import {
   EXEMPT_TOKEN_PROPERTY,
   exemptionOf,

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { errorMessage } from '@latchkey/shared/errors/app-error.ts'
 import { createOwnFolder } from '../own-folder.ts'
 import { adviseOnPostgres } from './advise-on-postgres.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { arch, platform } from 'node:os'
 import { promisify } from 'node:util'
-import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { errorMessage } from '@latchkey/shared/errors/app-error.ts'
 
 export interface PostgresBinaries {
   initdb: string

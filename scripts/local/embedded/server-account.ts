@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { promisify } from 'node:util'
-import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { errorMessage } from '@latchkey/shared/errors/app-error.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 
 /** The user that PostgreSQL runs as: this process's own, or another one under root, because PostgreSQL refuses uid 0. */

@@ -1,10 +1,10 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
-import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
-import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
-import { factorKindsOf } from '@latchkey/shared/factors/user-factors.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
+import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { hasPassword, type User } from '@latchkey/shared/users/user.ts'
+import { factorKindsOf } from '@latchkey/shared/users/user-factors.ts'
 import {
   createUserRepository,
   type LoginField,

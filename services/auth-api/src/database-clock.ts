@@ -1,5 +1,5 @@
-import type { Clock } from '@latchkey/shared/clock.ts'
 import { type Pong, ping } from '@latchkey/shared/database/ping.ts'
+import type { Clock } from '@latchkey/shared/time/clock.ts'
 
 export type DatabaseClock = ReturnType<typeof createDatabaseClock>
 

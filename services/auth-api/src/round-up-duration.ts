@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
+import { AppError, type ErrorCode } from '@latchkey/shared/errors/app-error.ts'
 
 /**
  * Responses leave at the next multiple of this time, which a request normally stays well below. Finding a row takes

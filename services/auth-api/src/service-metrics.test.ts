@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
+import { AppError, type ErrorCode } from '@latchkey/shared/errors/app-error.ts'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
 import { createLoginCounter, createResetCounter } from './service-metrics.ts'

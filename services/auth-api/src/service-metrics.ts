@@ -1,5 +1,5 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
 import type { PoolUsage } from '@latchkey/shared/database/database.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { HasherUsage } from '@latchkey/shared/passwords/password-hasher.ts'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 

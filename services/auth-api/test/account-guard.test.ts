@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
+import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { NO_PASSWORD } from '@latchkey/shared/users/user.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { AppError } from '@latchkey/shared/app-error.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { aToken, aUser, bearer, startApp, type TestApp } from './support/start-app.ts'

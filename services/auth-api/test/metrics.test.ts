@@ -1,4 +1,4 @@
-import { createOutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
+import { createOutboxRepository } from '@latchkey/shared/mail/outbox/outbox-repository.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { aToken, aUser, bearer, logIn, startApp, type TestApp } from './support/start-app.ts'

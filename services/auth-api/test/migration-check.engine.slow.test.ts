@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
-import { errorMessage } from '@latchkey/shared/app-error.ts'
 import type { Database, SqlValue } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
+import { errorMessage } from '@latchkey/shared/errors/app-error.ts'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Migrations } from '../../../admin/migrations.ts'
 import { adminUrl, engine, isCluster, isPostgres } from '../../test/support/engine.ts'

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
-import { registerOutboxAge } from '@latchkey/shared/mail-outbox/outbox-age.ts'
+import { registerOutboxAge } from '@latchkey/shared/mail/outbox/outbox-age.ts'
 import {
   createOutboxRepository,
   type OutboxRepository,
-} from '@latchkey/shared/mail-outbox/outbox-repository.ts'
-import type { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
-import { aMailJob } from '@latchkey/shared/mail-queue/test/a-mail-job.ts'
+} from '@latchkey/shared/mail/outbox/outbox-repository.ts'
+import type { MailJob } from '@latchkey/shared/mail/queue/mail-job.ts'
+import { aMailJob } from '@latchkey/shared/mail/queue/test/a-mail-job.ts'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'

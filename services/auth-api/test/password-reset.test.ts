@@ -1,4 +1,4 @@
-import { openSealed } from '@latchkey/shared/mail-outbox/test/open-sealed.ts'
+import { openSealed } from '@latchkey/shared/mail/outbox/test/open-sealed.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { countRows } from '../../test/support/test-database.ts'
 import { aToken, aUser, bearer, logIn, PASSWORD, startApp, type TestApp } from './support/start-app.ts'

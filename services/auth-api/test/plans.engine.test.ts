@@ -5,10 +5,10 @@ import { insertRows } from '@latchkey/shared/database/insert-rows.ts'
 import {
   createOutboxRepository,
   type OutboxRepository,
-} from '@latchkey/shared/mail-outbox/outbox-repository.ts'
+} from '@latchkey/shared/mail/outbox/outbox-repository.ts'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPurge } from '../../mailer-worker/src/purge-expired.ts'
+import { createPurge } from '../../../shared/maintenance/purge-expired.ts'
 import { createTestDatabase } from '../../test/support/test-database.ts'
 import { answer, challengeOf, enrolUser, factorSettings } from './support/factors.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'

@@ -1,7 +1,7 @@
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import { createPurge } from '../../mailer-worker/src/purge-expired.ts'
+import { createPurge } from '../../../shared/maintenance/purge-expired.ts'
 import { isPostgres } from '../../test/support/engine.ts'
 import { countRows, createTestDatabase } from '../../test/support/test-database.ts'
 

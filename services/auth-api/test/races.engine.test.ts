@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
+import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { LANGUAGE_PROPERTY } from '@latchkey/shared/users/user.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'

@@ -5,8 +5,8 @@ import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.t
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createReadInstallation } from '@latchkey/shared/database/installation.ts'
 import { ping } from '@latchkey/shared/database/ping.ts'
-import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
+import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -15,7 +15,7 @@ import { createPendingEmailRepository } from '../../../admin/accounts/pending-em
 import { createSealedTextRepository, FIRST, SEALED } from '../../../admin/accounts/sealed-text-repository.ts'
 import { createUserListRepository } from '../../../admin/accounts/user-list-repository.ts'
 import { createUserImportRepository } from '../../../admin/import-users/user-import-repository.ts'
-import { createPurge } from '../../mailer-worker/src/purge-expired.ts'
+import { createPurge } from '../../../shared/maintenance/purge-expired.ts'
 import { countRows, createTestDatabase } from '../../test/support/test-database.ts'
 import { createResetRepository } from '../src/features/password-reset/reset-repository.ts'
 import { createEmailChangeRepository } from '../src/features/profile/email-change-repository.ts'
@@ -548,7 +548,7 @@ it.each(Object.entries(CASES))('%s', async (_, { sends, run }) => {
 })
 
 /** These have tests of their own, for each engine: the outbox, migrations, locks, and what a database must be. */
-const ELSEWHERE = /^shared\/(mail-outbox|mail-queue|database)\//
+const ELSEWHERE = /^shared\/(mail|database)\//
 
 it('there is a case for every statement that the source declares', () => {
   const files = ['shared', 'admin', 'services/*/src'].flatMap((folder) =>

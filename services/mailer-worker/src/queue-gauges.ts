@@ -1,4 +1,4 @@
-import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import type { MailQueue } from '@latchkey/shared/mail/queue/mail-queue.ts'
 import { Gauge, type Registry } from 'prom-client'
 
 const SHOWN_STATES = ['waiting', 'active', 'delayed', 'failed'] as const

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createDependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
-import { createSealer } from '@latchkey/shared/mail-outbox/seal-variables.ts'
+import { createSealer } from '@latchkey/shared/mail/outbox/seal-variables.ts'
 import { Registry } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
 import { createMailMetrics } from './mail-metrics.ts'

@@ -1,5 +1,5 @@
-import type { OutboxRepository } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
-import { rootReason } from '@latchkey/shared/root-reason.ts'
+import { rootReason } from '@latchkey/shared/errors/root-reason.ts'
+import type { OutboxRepository } from '@latchkey/shared/mail/outbox/outbox-repository.ts'
 import { z } from 'zod'
 
 export interface SettlementDependencies {

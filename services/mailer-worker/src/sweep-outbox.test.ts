@@ -1,5 +1,5 @@
-import type { DueQuery, OutboxEntry } from '@latchkey/shared/mail-outbox/outbox-repository.ts'
-import { aMailJob } from '@latchkey/shared/mail-queue/test/a-mail-job.ts'
+import type { DueQuery, OutboxEntry } from '@latchkey/shared/mail/outbox/outbox-repository.ts'
+import { aMailJob } from '@latchkey/shared/mail/queue/test/a-mail-job.ts'
 import { Counter } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
 import { createOutboxSweep } from './sweep-outbox.ts'

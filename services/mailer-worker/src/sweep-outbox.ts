@@ -1,11 +1,11 @@
-import type { Clock } from '@latchkey/shared/clock.ts'
 import type {
   DueQuery,
   OutboxEntry,
   OutboxRepository,
-} from '@latchkey/shared/mail-outbox/outbox-repository.ts'
-import { MailJob } from '@latchkey/shared/mail-queue/mail-job.ts'
-import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+} from '@latchkey/shared/mail/outbox/outbox-repository.ts'
+import { MailJob } from '@latchkey/shared/mail/queue/mail-job.ts'
+import type { MailQueue } from '@latchkey/shared/mail/queue/mail-queue.ts'
+import type { Clock } from '@latchkey/shared/time/clock.ts'
 
 export interface SweepDependencies {
   outbox: Pick<OutboxRepository, 'findLeftBehind' | 'findToRecheck' | 'markDispatched' | 'remove'>

@@ -1,7 +1,7 @@
 import { cp, mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MAIL_TEMPLATES, wholeNumber } from '@latchkey/shared/mail-outbox/mail-templates.ts'
+import { MAIL_TEMPLATES, wholeNumber } from '@latchkey/shared/mail/outbox/mail-templates.ts'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
 import type { MailEnvelope } from '../src/envelope/mail-envelope.ts'

@@ -18,7 +18,7 @@ const MADE_OF = [
   'scripts/local/embedded/cluster.ts',
   'services/test/servers/*.ts',
   'shared/database/**/*.ts',
-  'shared/mail-queue/**/*.ts',
+  'shared/mail/queue/**/*.ts',
 ]
 
 /** The server of `npm start`; with it the suites run without Docker. It starts from a copy of a prepared cluster. */

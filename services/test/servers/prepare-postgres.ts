@@ -1,6 +1,6 @@
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
-import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { prepareQueue } from '@latchkey/shared/mail/queue/queue-backend.ts'
 import { MIGRATED_TEMPLATE, migrate } from './migrated-template.ts'
 
 /** Creates what the suites share on a PostgreSQL server: the mail queue and the database that theirs are copies of. */

@@ -21,7 +21,7 @@ export default defineConfig({
       'services/auth-api/src/features/**/*.test.ts',
       'services/auth-api/test/{audit,login,password-reset,rate-limit,refresh,token-keys,tokens}.test.ts',
       'services/auth-api/test/second-factor{,-limits}.test.ts',
-      'shared/{mail-outbox,passwords}/*.test.ts',
+      'shared/{mail/outbox,passwords}/*.test.ts',
     ],
     sequence: { sequencer: UnitTestsFirst },
     // The link in node_modules leads to the original, which has no mutants.

@@ -1,5 +1,5 @@
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
-import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { prepareQueue } from '@latchkey/shared/mail/queue/queue-backend.ts'
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer, Wait } from 'testcontainers'
 import { migrate } from '../servers/migrated-template.ts'
 import { findFreePort } from './free-port.ts'

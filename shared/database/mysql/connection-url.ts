@@ -1,6 +1,6 @@
 import { connect, isIP } from 'node:net'
 import type { ConnectionOptions } from 'mysql2/promise'
-import { isTlsOption, loadTls } from '../../tls-options.ts'
+import { isTlsOption, loadTls } from '../../settings/tls-options.ts'
 
 /** Reads a URL as mysql2's options. */
 export function readMysqlUrl(text: string): ConnectionOptions {

@@ -1,6 +1,6 @@
 import { Socket } from 'node:net'
 import mysql from 'mysql2/promise'
-import { within } from '../../clock.ts'
+import { within } from '../../time/clock.ts'
 import { type DatabaseOptions, lockTimeoutMs, type PoolUsage, serverTimeoutMs } from '../database.ts'
 import { createTake } from '../take-connection.ts'
 import { endsConnection, noneFree } from '../to-app-error.ts'

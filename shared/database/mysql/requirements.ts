@@ -1,4 +1,4 @@
-import { errorMessage } from '../../app-error.ts'
+import { errorMessage } from '../../errors/app-error.ts'
 import type { Difference } from '../adoption/adoption.ts'
 import type { Queryable } from '../database.ts'
 import { COLLATE } from './adoption.ts'

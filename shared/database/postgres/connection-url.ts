@@ -1,5 +1,5 @@
 import { checkServerIdentity, type PeerCertificate } from 'node:tls'
-import { isTlsOption, loadTls } from '../../tls-options.ts'
+import { isTlsOption, loadTls } from '../../settings/tls-options.ts'
 
 /**
  * Reads a URL as pg's options. Each one is given that pg would otherwise take from a variable of the shell, except a user, a

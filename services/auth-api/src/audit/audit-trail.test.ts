@@ -1,6 +1,6 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
 import type { Database, SqlValue } from '@latchkey/shared/database/database.ts'
 import { aTransaction } from '@latchkey/shared/database/test/a-transaction.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { Registry } from 'prom-client'
 import { describe, expect, it, vi } from 'vitest'
 import { openAuditTrail } from './audit-trail.ts'

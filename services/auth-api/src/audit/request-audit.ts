@@ -1,6 +1,6 @@
-import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
 import type { AuditEvent } from '@latchkey/shared/audit/audit-events.ts'
 import type { Transaction } from '@latchkey/shared/database/database.ts'
+import { AppError, type ErrorCode } from '@latchkey/shared/errors/app-error.ts'
 import type { AuditTrail } from './audit-trail.ts'
 
 /** What happened in a request. */

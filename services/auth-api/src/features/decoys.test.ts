@@ -1,5 +1,5 @@
 import { aTransaction } from '@latchkey/shared/database/test/a-transaction.ts'
-import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
+import type { Mails } from '@latchkey/shared/mail/outbox/accept-mail.ts'
 import { DEFAULT_POLICY } from '@latchkey/shared/passwords/test/default-policy.ts'
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'

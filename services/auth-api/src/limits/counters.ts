@@ -1,5 +1,5 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
-import { rootReason } from '@latchkey/shared/root-reason.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
+import { rootReason } from '@latchkey/shared/errors/root-reason.ts'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { LimitStore } from './limit-store.ts'

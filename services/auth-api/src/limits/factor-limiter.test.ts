@@ -1,4 +1,4 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { describe, expect, it } from 'vitest'
 import { type CreateCounter, createCounterFactory } from './counters.ts'
 import { createFactorLimiter, type LimitedAttempt } from './factor-limiter.ts'

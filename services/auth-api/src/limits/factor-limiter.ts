@@ -1,4 +1,4 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { CHALLENGE_SECONDS } from '../second-factor/challenges.ts'
 import { type Counter, tooManyRequests } from './counters.ts'
 import { createFailureLimiter, type FailureLimiterOptions } from './failure-limiter.ts'

@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
+import { AppError, type ErrorCode } from '@latchkey/shared/errors/app-error.ts'
 import { createAttemptQueues } from './attempt-queues.ts'
 import { type Counted, type CreateCounter, tooManyRequests } from './counters.ts'
 import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'

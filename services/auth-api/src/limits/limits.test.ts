@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import { AppError } from '@latchkey/shared/app-error.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import Fastify from 'fastify'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'

@@ -1,5 +1,5 @@
-import type { AppError } from '@latchkey/shared/app-error.ts'
-import type { Clock } from '@latchkey/shared/clock.ts'
+import type { AppError } from '@latchkey/shared/errors/app-error.ts'
+import type { Clock } from '@latchkey/shared/time/clock.ts'
 import type { CodeRepository, StoredCode } from './code-repository.ts'
 import type { CodeSecrets } from './code-secrets.ts'
 

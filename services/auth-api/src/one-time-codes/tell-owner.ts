@@ -1,6 +1,6 @@
 import type { Transaction } from '@latchkey/shared/database/database.ts'
-import type { Mails } from '@latchkey/shared/mail-outbox/accept-mail.ts'
-import { accountOf } from '@latchkey/shared/mail-outbox/mail-notices.ts'
+import type { Mails } from '@latchkey/shared/mail/outbox/accept-mail.ts'
+import { accountOf } from '@latchkey/shared/mail/outbox/mail-notices.ts'
 import { languageOf, type User } from '@latchkey/shared/users/user.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { formatRoles } from '@latchkey/shared/users/roles.ts'
 import { didYouMean } from '@latchkey/text/closest-name.ts'
 import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'

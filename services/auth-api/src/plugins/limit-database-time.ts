@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { within } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { unavailable } from '@latchkey/shared/database/to-app-error.ts'
+import { within } from '@latchkey/shared/time/clock.ts'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
+import { AppError, type ErrorCode } from '@latchkey/shared/errors/app-error.ts'
 import { ProblemError, type ProblemType } from '@latchkey/shared/extensions/problem-type.ts'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'

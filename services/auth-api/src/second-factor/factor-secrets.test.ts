@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { createFactorSealer } from '@latchkey/shared/factors/factor-sealer.ts'
+import { createFactorSealer } from '@latchkey/shared/users/factor-sealer.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { createFactorSecrets } from './factor-secrets.ts'
 import { createRecoveryCodes } from './recovery-codes.ts'

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { createFactorSealer } from '@latchkey/shared/factors/factor-sealer.ts'
+import { createFactorSealer } from '@latchkey/shared/users/factor-sealer.ts'
 import { z } from 'zod'
 
 /** The content of a sealed text. It names its user: a text that was moved to the row of another user is refused. */

@@ -1,5 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto'
-import type { FactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
+import type { FactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import type { FactorSecrets } from './factor-secrets.ts'
 
 const CODES = 10

@@ -1,4 +1,4 @@
-import type { Clock } from '@latchkey/shared/clock.ts'
+import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { Gauge, type Registry } from 'prom-client'
 
 /** Clocks that are synchronised differ by less. */

@@ -1,5 +1,5 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
-import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
+import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
 import type { Claims } from './claims.ts'
 
 /** How a user must have logged in. */

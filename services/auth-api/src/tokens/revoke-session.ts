@@ -1,4 +1,4 @@
-import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
+import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
 import type { RevocationRepository } from './revocation-repository.ts'
 
 export interface RevokeSessionDependencies {

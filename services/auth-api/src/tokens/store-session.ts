@@ -1,4 +1,4 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { DependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
 import type { Logger } from 'pino'
 import type { RequestAudit } from '../audit/request-audit.ts'

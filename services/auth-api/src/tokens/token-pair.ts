@@ -1,6 +1,6 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
-import type { Clock } from '@latchkey/shared/clock.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { DependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
+import type { Clock } from '@latchkey/shared/time/clock.ts'
 import type { Logger } from 'pino'
 import type { Claims } from './claims.ts'
 import type { RevocationRepository, TokenStatus } from './revocation-repository.ts'

@@ -1,6 +1,6 @@
-import type { Clock, MonotonicClock } from '@latchkey/shared/clock.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import type { DependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
+import type { Clock, MonotonicClock } from '@latchkey/shared/time/clock.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'

@@ -1,5 +1,5 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
-import type { Clock } from '@latchkey/shared/clock.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
+import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { errors, jwtVerify } from 'jose'
 import { LRUCache } from 'lru-cache'
 import { Claims } from './claims.ts'

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { openMailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
-import { nameQueue, openBullWorker } from '@latchkey/shared/mail-queue/queue-backend.ts'
-import { aMailJob } from '@latchkey/shared/mail-queue/test/a-mail-job.ts'
-import { rootReason } from '@latchkey/shared/root-reason.ts'
+import { rootReason } from '@latchkey/shared/errors/root-reason.ts'
+import { openMailQueue } from '@latchkey/shared/mail/queue/mail-queue.ts'
+import { nameQueue, openBullWorker } from '@latchkey/shared/mail/queue/queue-backend.ts'
+import { aMailJob } from '@latchkey/shared/mail/queue/test/a-mail-job.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   REDIS_IMAGES,

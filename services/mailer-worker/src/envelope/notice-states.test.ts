@@ -1,6 +1,6 @@
 import { aTransaction } from '@latchkey/shared/database/test/a-transaction.ts'
-import { createNotices, type Notice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
-import { MAIL_TEMPLATES, type MailVariables } from '@latchkey/shared/mail-outbox/mail-templates.ts'
+import { createNotices, type Notice } from '@latchkey/shared/mail/outbox/mail-notices.ts'
+import { MAIL_TEMPLATES, type MailVariables } from '@latchkey/shared/mail/outbox/mail-templates.ts'
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import { LANGUAGE_PROPERTY, LANGUAGES } from '@latchkey/shared/users/user.ts'
 import { expect, it } from 'vitest'

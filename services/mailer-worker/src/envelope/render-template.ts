@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { errorMessage } from '@latchkey/shared/errors/app-error.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import Handlebars from 'handlebars'
 import { PermanentFailure } from '../senders/sender.ts'

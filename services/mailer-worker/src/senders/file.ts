@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { errorMessage } from '@latchkey/shared/app-error.ts'
+import { errorMessage } from '@latchkey/shared/errors/app-error.ts'
 import { createTransport } from 'nodemailer'
 import { type SenderFactory, SenderFailure, toMessage } from './sender.ts'
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
-import { prepareQueue } from '@latchkey/shared/mail-queue/queue-backend.ts'
+import { prepareQueue } from '@latchkey/shared/mail/queue/queue-backend.ts'
 import { MIGRATED_TEMPLATE } from '../../../test/servers/migrated-template.ts'
 import { hasDocker, sharedServer } from '../../../test/servers/shared-server.ts'
 import type { Servers } from '../../../test/support/mail-servers.ts'

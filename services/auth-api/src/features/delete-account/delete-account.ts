@@ -1,5 +1,5 @@
-import type { Clock } from '@latchkey/shared/clock.ts'
-import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
+import type { SendNotice } from '@latchkey/shared/mail/outbox/mail-notices.ts'
+import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { AccountGuard } from '../../account-guard.ts'

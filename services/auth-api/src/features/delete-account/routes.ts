@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@latchkey/shared/app-error.ts'
+import type { ErrorCode } from '@latchkey/shared/errors/app-error.ts'
 import { currentPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'

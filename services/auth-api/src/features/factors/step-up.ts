@@ -1,6 +1,6 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
-import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
 import type { Queryable } from '@latchkey/shared/database/database.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
+import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
 import type { AccountGuard } from '../../account-guard.ts'
 import type { LoggedInClient } from '../../client.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'

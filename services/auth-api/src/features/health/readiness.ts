@@ -1,12 +1,12 @@
-import type { Clock } from '@latchkey/shared/clock.ts'
 import { describeSharedAccounts } from '@latchkey/shared/database/adoption/describe-differences.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createMigrator, type Migrator } from '@latchkey/shared/database/migrations.ts'
 import type { DependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
 import { createReadiness, type Readiness, rememberingSuccess } from '@latchkey/shared/health/readiness.ts'
-import { checkQueue } from '@latchkey/shared/mail-queue/check-queue.ts'
-import type { MailQueue } from '@latchkey/shared/mail-queue/mail-queue.ts'
+import { checkQueue } from '@latchkey/shared/mail/queue/check-queue.ts'
+import type { MailQueue } from '@latchkey/shared/mail/queue/mail-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import {
   describePublishedPasswords,

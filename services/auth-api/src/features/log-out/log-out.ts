@@ -1,5 +1,5 @@
-import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
+import type { Clock } from '@latchkey/shared/time/clock.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { Caller } from '../../tokens/claims.ts'

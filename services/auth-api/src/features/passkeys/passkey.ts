@@ -1,5 +1,5 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
-import type { Factor } from '@latchkey/shared/factors/factor-repository.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
+import type { Factor } from '@latchkey/shared/users/factor-repository.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
 

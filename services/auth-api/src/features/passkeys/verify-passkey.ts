@@ -1,5 +1,5 @@
-import type { Clock } from '@latchkey/shared/clock.ts'
-import { createFactorRepository } from '@latchkey/shared/factors/factor-repository.ts'
+import type { Clock } from '@latchkey/shared/time/clock.ts'
+import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { VerifyFactor } from '../../second-factor/second-factor.ts'

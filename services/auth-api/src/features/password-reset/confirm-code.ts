@@ -1,5 +1,5 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
-import type { Clock } from '@latchkey/shared/clock.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
+import type { Clock } from '@latchkey/shared/time/clock.ts'
 import type { Client } from '../../client.ts'
 import type { AttemptCode } from '../../one-time-codes/attempt-code.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'

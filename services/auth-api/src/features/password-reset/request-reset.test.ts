@@ -1,6 +1,6 @@
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { aTransaction } from '@latchkey/shared/database/test/a-transaction.ts'
-import { MAIL_TEMPLATES } from '@latchkey/shared/mail-outbox/mail-templates.ts'
+import { MAIL_TEMPLATES } from '@latchkey/shared/mail/outbox/mail-templates.ts'
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'

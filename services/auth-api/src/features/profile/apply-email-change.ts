@@ -1,6 +1,6 @@
-import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Transaction } from '@latchkey/shared/database/database.ts'
-import type { SendNotice } from '@latchkey/shared/mail-outbox/mail-notices.ts'
+import type { SendNotice } from '@latchkey/shared/mail/outbox/mail-notices.ts'
+import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import { fold, type User } from '@latchkey/shared/users/user.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'

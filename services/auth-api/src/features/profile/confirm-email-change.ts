@@ -1,6 +1,6 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
-import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
+import type { Clock } from '@latchkey/shared/time/clock.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { AccountGuard } from '../../account-guard.ts'

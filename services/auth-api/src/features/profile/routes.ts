@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@latchkey/shared/app-error.ts'
+import type { ErrorCode } from '@latchkey/shared/errors/app-error.ts'
 import { givenPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import { displayName } from '@latchkey/shared/users/account-names.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
+import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { LANGUAGE_PROPERTY, type Language } from '@latchkey/shared/users/user.ts'
 import type { Proof, UnguardedUsers } from '../../account-guard.ts'
 import type { LoggedInClient } from '../../client.ts'

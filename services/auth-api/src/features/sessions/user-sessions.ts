@@ -1,6 +1,6 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
-import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
 import type { Queryable } from '@latchkey/shared/database/database.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
+import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
 import { isIssuedAfterValidFrom, type User } from '@latchkey/shared/users/user.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import { sessionIdOf } from '../../tokens/revocation-repository.ts'

@@ -1,6 +1,6 @@
-import { AppError } from '@latchkey/shared/app-error.ts'
-import { type Clock, toNumericDate } from '@latchkey/shared/clock.ts'
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
+import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
 import { LANGUAGE_PROPERTY } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'

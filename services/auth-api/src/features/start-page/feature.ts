@@ -1,4 +1,4 @@
-import { isForeign } from '@latchkey/shared/foreign-request.ts'
+import { isForeign } from '@latchkey/shared/health/foreign-request.ts'
 import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '@latchkey/shared/app-error.ts'
+import type { ErrorCode } from '@latchkey/shared/errors/app-error.ts'
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
 import type { RouteShorthandOptions } from 'fastify'
 import { expect, it } from 'vitest'

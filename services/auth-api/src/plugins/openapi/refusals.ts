@@ -1,4 +1,4 @@
-import { AppError, type ErrorCode } from '@latchkey/shared/app-error.ts'
+import { AppError, type ErrorCode } from '@latchkey/shared/errors/app-error.ts'
 import type { ProblemType } from '@latchkey/shared/extensions/problem-type.ts'
 import type { RouteOptions } from 'fastify'
 import { requiresToken } from '../authenticate.ts'

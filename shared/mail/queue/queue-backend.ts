@@ -9,13 +9,13 @@ import {
   type WorkerOptions,
 } from 'bullmq'
 import pg from 'pg'
-import type { Difference } from '../database/adoption/adoption.ts'
-import { serverTimeoutMs } from '../database/database.ts'
-import { readOnlyServer } from '../database/ping.ts'
-import { remedyOf } from '../database/postgres/requirements.ts'
-import { IS_READ_ONLY, isDirect, setIfDirect, withStartUp } from '../database/postgres/start-up.ts'
-import { openRedis, type RedisClient, requireExpectedKind } from '../redis/open-redis.ts'
-import { rootReason } from '../root-reason.ts'
+import type { Difference } from '../../database/adoption/adoption.ts'
+import { serverTimeoutMs } from '../../database/database.ts'
+import { readOnlyServer } from '../../database/ping.ts'
+import { remedyOf } from '../../database/postgres/requirements.ts'
+import { IS_READ_ONLY, isDirect, setIfDirect, withStartUp } from '../../database/postgres/start-up.ts'
+import { rootReason } from '../../errors/root-reason.ts'
+import { openRedis, type RedisClient, requireExpectedKind } from '../../redis/open-redis.ts'
 import { MAIL_QUEUE } from './mail-job.ts'
 
 interface ErrorEmitter {

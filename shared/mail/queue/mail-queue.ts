@@ -1,8 +1,8 @@
 import type { Telemetry } from 'bullmq'
-import { AppError } from '../app-error.ts'
-import { within } from '../clock.ts'
-import type { ReadInstallation } from '../database/installation.ts'
-import { describeTls } from '../redis/open-redis.ts'
+import type { ReadInstallation } from '../../database/installation.ts'
+import { AppError } from '../../errors/app-error.ts'
+import { describeTls } from '../../redis/open-redis.ts'
+import { within } from '../../time/clock.ts'
 import { mailJobOptions } from './job-options.ts'
 import { MAIL_QUEUE, MailJob } from './mail-job.ts'
 import {

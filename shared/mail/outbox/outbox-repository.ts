@@ -1,5 +1,5 @@
-import type { Queryable, Statement } from '../database/database.ts'
-import type { MailJob } from '../mail-queue/mail-job.ts'
+import type { Queryable, Statement } from '../../database/database.ts'
+import type { MailJob } from '../queue/mail-job.ts'
 
 const INSERT: Statement = {
   name: 'outbox-insert',

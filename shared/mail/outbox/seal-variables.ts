@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { MailJob } from '../mail-queue/mail-job.ts'
-import { createTextSealer } from '../secrets/sealed-text.ts'
+import { createTextSealer } from '../../secrets/sealed-text.ts'
+import type { MailJob } from '../queue/mail-job.ts'
 import type { MailVariables } from './mail-templates.ts'
 
 /** What a sealed text is bound to: the mail, and the id of its outbox row and job. */

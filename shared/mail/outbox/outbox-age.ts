@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { Clock } from '../clock.ts'
+import type { Clock } from '../../time/clock.ts'
 import type { OutboxRepository } from './outbox-repository.ts'
 
 /**

@@ -1,9 +1,9 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import type { Clock } from '../clock.ts'
-import type { Transaction } from '../database/database.ts'
-import type { FactorKind } from '../factors/user-factors.ts'
-import { maskAddress } from '../users/email-address.ts'
-import { languageOf, type User } from '../users/user.ts'
+import type { Transaction } from '../../database/database.ts'
+import type { Clock } from '../../time/clock.ts'
+import { maskAddress } from '../../users/email-address.ts'
+import { languageOf, type User } from '../../users/user.ts'
+import type { FactorKind } from '../../users/user-factors.ts'
 import type { Mails } from './accept-mail.ts'
 
 /** What a user is told about their account. */

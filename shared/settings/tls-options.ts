@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
-import type { Fault } from './settings/fault.ts'
+import type { Fault } from './fault.ts'
 
 /**
  * How a connection is encrypted, in libpq's words: `require` verifies nothing, `verify-ca` who has signed the server's

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Transaction } from '../database/database.ts'
-import { aTransaction } from '../database/test/a-transaction.ts'
-import { ada } from '../users/test/ada.ts'
-import { LANGUAGE_PROPERTY, type User } from '../users/user.ts'
+import type { Transaction } from '../../database/database.ts'
+import { aTransaction } from '../../database/test/a-transaction.ts'
+import { ada } from '../../users/test/ada.ts'
+import { LANGUAGE_PROPERTY, type User } from '../../users/user.ts'
 import {
   accountOf,
   createNotices,

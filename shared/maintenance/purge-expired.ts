@@ -1,6 +1,6 @@
-import type { Clock } from '@latchkey/shared/clock.ts'
 import type { Queryable, SqlValue, Statement } from '@latchkey/shared/database/database.ts'
-import { rootReason } from '@latchkey/shared/root-reason.ts'
+import { rootReason } from '@latchkey/shared/errors/root-reason.ts'
+import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { Counter, Gauge, type Registry } from 'prom-client'
 
 const DAY_MS = 24 * 3_600_000

@@ -1,4 +1,4 @@
-import { findProperty, INTERNAL_PROPERTY_PREFIX, type User } from '../users/user.ts'
+import { findProperty, INTERNAL_PROPERTY_PREFIX, type User } from './user.ts'
 
 /** The kinds of factors with which a user can log in beside the password. */
 export const FACTOR_KINDS = ['totp', 'passkey'] as const

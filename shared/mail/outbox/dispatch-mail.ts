@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Clock } from '../clock.ts'
-import type { MailJob } from '../mail-queue/mail-job.ts'
-import type { MailQueue } from '../mail-queue/mail-queue.ts'
+import type { Clock } from '../../time/clock.ts'
+import type { MailJob } from '../queue/mail-job.ts'
+import type { MailQueue } from '../queue/mail-queue.ts'
 import type { OutboxRepository } from './outbox-repository.ts'
 
 /** More mails in flight than this show that the queue hangs. The sweep dispatches the rest. */

@@ -1,7 +1,7 @@
 import type { Queryable, SqlValue, Statement } from '../database/database.ts'
 import { insertRows } from '../database/insert-rows.ts'
-import type { UserRepository } from '../users/user-repository.ts'
 import { FACTORS_PROPERTY, type FactorKind } from './user-factors.ts'
+import type { UserRepository } from './user-repository.ts'
 
 /** One row of `user_factor`. */
 export interface Factor {

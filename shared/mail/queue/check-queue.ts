@@ -1,5 +1,5 @@
-import type { Check } from '../health/readiness.ts'
-import { rootReason } from '../root-reason.ts'
+import { rootReason } from '../../errors/root-reason.ts'
+import type { Check } from '../../health/readiness.ts'
 import type { MailQueue } from './mail-queue.ts'
 
 /** What Redis answers when it can be reached and does not work: its disk or its memory is full, or the login lacks a right. */
