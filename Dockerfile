@@ -17,6 +17,7 @@ FROM base AS packages
 WORKDIR /latchkey
 COPY package.json package-lock.json .npmrc ./
 COPY admin/package.json admin/
+COPY packages/account-pages/package.json packages/account-pages/
 COPY shared/package.json shared/
 COPY shared/text/package.json shared/text/
 COPY services/auth-api/package.json services/auth-api/
@@ -40,6 +41,7 @@ COPY package.json ./
 COPY admin admin
 COPY config config
 COPY migrations migrations
+COPY packages packages
 COPY services services
 COPY shared shared
 COPY templates templates

@@ -10,7 +10,7 @@ import { Registry } from 'prom-client'
 import { buildApp } from '../../services/auth-api/src/app.ts'
 import { openAuditTrail } from '../../services/auth-api/src/audit/audit-trail.ts'
 import { parseConfig } from '../../services/auth-api/src/config.ts'
-import { createHashWaits } from '../../services/auth-api/src/service-metrics.ts'
+import { createHashWaits } from '../../services/auth-api/src/features/health/service-metrics.ts'
 
 /** Returns the OpenAPI document and the metrics of auth-api, which is built and connects to nothing. */
 export async function describeAuthApi(issuer = 'http://localhost:8080') {

@@ -11,7 +11,7 @@ import {
   PROBLEMS,
   type Problem,
   toProblem,
-} from '../../services/auth-api/src/plugins/problem-details.ts'
+} from '../../services/auth-api/src/http/problem-details.ts'
 import { parseConfig as parseMailerWorker } from '../../services/mailer-worker/src/config.ts'
 import { code, formatTable } from './markdown.ts'
 

@@ -10,7 +10,7 @@ import {
   type LoginField,
   type UserRepository,
 } from '@latchkey/shared/users/user-repository.ts'
-import type { LoggedInClient } from './client.ts'
+import type { LoggedInClient } from './http/client.ts'
 import type { LimitLogin } from './limits/login-limiter.ts'
 import type { CodeSecrets } from './one-time-codes/code-secrets.ts'
 import type { Claims, Session } from './tokens/claims.ts'

@@ -24,9 +24,8 @@ import {
   describeAgent,
   type RequestAudit,
 } from './audit/request-audit.ts'
-import type { Client, LoggedInClient } from './client.ts'
 import type { Config } from './config.ts'
-import { createDatabaseClock } from './database-clock.ts'
+import type { Client, LoggedInClient } from './http/client.ts'
 import { addressKey, type LimitedRequest } from './limits/limit-keys.ts'
 import type { LimitStore } from './limits/limit-store.ts'
 import { createLimits } from './limits/limits.ts'
@@ -42,6 +41,7 @@ import { createAttemptCode } from './one-time-codes/attempt-code.ts'
 import { type CodePurpose, createCodeSecrets } from './one-time-codes/code-secrets.ts'
 import { createSecondFactor } from './second-factor/second-factor.ts'
 import type { Claims } from './tokens/claims.ts'
+import { createDatabaseClock } from './tokens/database-clock.ts'
 import { createSessionRepository } from './tokens/session-repository.ts'
 import { type Secrets, secretsOf } from './tokens/signing-keys.ts'
 import { createStoreSession, type StoreSession } from './tokens/store-session.ts'

@@ -29,9 +29,9 @@ import type { Registry } from 'prom-client'
 import { buildApp } from './app.ts'
 import { openAuditTrail } from './audit/audit-trail.ts'
 import { type Config, parseConfig } from './config.ts'
+import { createHashWaits } from './features/health/service-metrics.ts'
+import { createRequestTracing } from './http/trace-requests.ts'
 import { openLimitStore } from './limits/limit-store.ts'
-import { createRequestTracing } from './plugins/trace-requests.ts'
-import { createHashWaits } from './service-metrics.ts'
 
 /** Opens auth-api: its settings, clients and servers, in this order. They are closed in the reverse order. */
 export async function openService(lifecycle: Lifecycle, environment: NodeJS.ProcessEnv): Promise<void> {

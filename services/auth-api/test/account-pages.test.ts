@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { LIBRARIES, PAGES } from '@latchkey/account-pages/find-files.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import axe from 'axe-core'
 import getPort from 'get-port'
@@ -13,7 +13,6 @@ import { hasBrowser, openBrowser, openPage } from '../../test/browser.ts'
 import { codeAt, enrolUser, factorSettings } from './support/factors.ts'
 import { aToken, aUser, bearer, codeTo, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
 
-const PAGES = join(import.meta.dirname, '../src/features/account-pages/pages')
 const NEW_PASSWORD = 'an0ther-Horse!'
 
 const SETTINGS = factorSettings({
@@ -755,8 +754,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
   it('can be served elsewhere, from an origin that CORS_ORIGINS names', async () => {
     const copy = createServer(async ({ url = '/' }, response) => {
       const file = url === '/account/' ? 'index.html' : url.replace('/account/', '')
-      const library = { 'openapi-fetch.mjs': 'openapi-fetch', 'qr.js': 'qr' }[file]
-      const path = library ? fileURLToPath(import.meta.resolve(library)) : join(PAGES, file)
+      const path = LIBRARIES[file] ?? join(PAGES, file)
       const text = await readFile(path, 'utf8').catch(() => undefined)
       if (text === undefined) return response.writeHead(404).end()
       const type =

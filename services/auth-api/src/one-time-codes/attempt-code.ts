@@ -1,6 +1,6 @@
 import type { ErrorCode } from '@latchkey/shared/errors/app-error.ts'
 import { type RequestEvent, reportRefusal } from '../audit/request-audit.ts'
-import type { Client } from '../client.ts'
+import type { Client } from '../http/client.ts'
 import type { LimitFailures } from '../limits/failure-limiter.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { RequestAudit } from '../audit/request-audit.ts'
-import type { Client } from '../client.ts'
+import type { Client } from '../http/client.ts'
 
 /** The sender of a request whose audit trail keeps nothing. */
 export const aClient = (audit: Partial<RequestAudit> = {}): Client => ({

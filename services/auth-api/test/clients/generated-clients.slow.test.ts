@@ -3,6 +3,7 @@ import { copyFile, cp, mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { PAGES } from '@latchkey/account-pages/find-files.ts'
 import openapiTypescript, { astToString } from 'openapi-typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { factorSettings } from '../support/factors.ts'
@@ -10,7 +11,6 @@ import { aUser, codeTo, PASSWORD, startApp, type TestApp } from '../support/star
 import type { Connect } from './api.ts'
 
 const TSC = join(import.meta.dirname, '../../../../node_modules/typescript/bin/tsc')
-const ACCOUNT_PAGES = join(import.meta.dirname, '../../src/features/account-pages/pages')
 const OPENAPI_FETCH = dirname(fileURLToPath(import.meta.resolve('openapi-fetch')))
 const NEW_PASSWORD = 'an0ther-Horse!'
 
@@ -61,7 +61,7 @@ async function generateClient(): Promise<void> {
 /** Copies the account pages, whose scripts name the types of the client. */
 async function copyAccountPages(types: string): Promise<void> {
   const account = join(folder.path, 'account')
-  await cp(ACCOUNT_PAGES, account, { recursive: true })
+  await cp(PAGES, account, { recursive: true })
   await writeFile(join(account, 'openapi.ts'), types)
   for (const extension of ['mjs', 'd.mts'])
     await copyFile(join(OPENAPI_FETCH, `index.${extension}`), join(account, `openapi-fetch.${extension}`))

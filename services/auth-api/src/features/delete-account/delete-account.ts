@@ -3,7 +3,7 @@ import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { AccountGuard } from '../../account-guard.ts'
-import type { LoggedInClient } from '../../client.ts'
+import type { LoggedInClient } from '../../http/client.ts'
 import type { TokenValidity } from '../../tokens/token-validity.ts'
 
 export interface DeleteAccountDependencies {

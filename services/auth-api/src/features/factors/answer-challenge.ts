@@ -1,4 +1,4 @@
-import type { Client } from '../../client.ts'
+import type { Client } from '../../http/client.ts'
 import type { KnownAddresses } from '../../limits/known-addresses.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'

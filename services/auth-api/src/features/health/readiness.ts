@@ -15,7 +15,7 @@ import {
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
-import type { DatabaseClock } from '../../database-clock.ts'
+import type { DatabaseClock } from '../../tokens/database-clock.ts'
 import { NOT_BEFORE_LEEWAY_SECONDS } from '../../tokens/verify-token.ts'
 
 export interface AppReadinessDependencies {

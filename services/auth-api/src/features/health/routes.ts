@@ -2,7 +2,7 @@ import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { Readiness } from '@latchkey/shared/health/readiness.ts'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { sendProblem, toProblem } from '../../plugins/problem-details.ts'
+import { sendProblem, toProblem } from '../../http/problem-details.ts'
 
 const HealthResponse = z
   .object({

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { FACTOR_NOT_YET_REQUIRED } from '../../plugins/authenticate.ts'
+import { FACTOR_NOT_YET_REQUIRED } from '../../http/authenticate.ts'
 
 const LogoutBody = z
   .object(

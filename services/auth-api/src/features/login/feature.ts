@@ -2,7 +2,7 @@ import { DEMO_PASSWORD, DEMO_USERS, hasDemoUsers } from '@latchkey/shared/users/
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
-import { createLoginCounter } from '../../service-metrics.ts'
+import { createLoginCounter } from '../health/service-metrics.ts'
 import { type Credentials, createLogIn } from './log-in.ts'
 import { loginRoutes } from './routes.ts'
 

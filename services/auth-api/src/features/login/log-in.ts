@@ -5,10 +5,10 @@ import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoginField, UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
-import type { Client } from '../../client.ts'
+import type { Client } from '../../http/client.ts'
 import type { LimitLogin } from '../../limits/login-limiter.ts'
+import { roundUpRefusal } from '../../limits/round-up-duration.ts'
 import type { NotifyNewClient } from '../../notify-new-client.ts'
-import { roundUpRefusal } from '../../round-up-duration.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
 
 export interface LogInDependencies {

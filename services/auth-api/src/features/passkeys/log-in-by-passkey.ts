@@ -1,5 +1,5 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
-import type { Client } from '../../client.ts'
+import type { Client } from '../../http/client.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import {

@@ -1,7 +1,7 @@
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import type { AccountGuard } from '../../account-guard.ts'
-import type { LoggedInClient } from '../../client.ts'
+import type { LoggedInClient } from '../../http/client.ts'
 import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'

@@ -6,11 +6,11 @@ import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { fold, languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
-import type { Client } from '../../client.ts'
+import type { Client } from '../../http/client.ts'
 import type { LimitMail } from '../../limits/mail-limiter.ts'
+import { roundUpDuration } from '../../limits/round-up-duration.ts'
 import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { issueCode, lifetimeOf } from '../../one-time-codes/issue-code.ts'
-import { roundUpDuration } from '../../round-up-duration.ts'
 import type { ResetRepository } from './reset-repository.ts'
 
 export interface RequestResetDependencies {

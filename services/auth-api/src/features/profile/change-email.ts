@@ -7,9 +7,9 @@ import {
   type Proof,
   wrongPassword,
 } from '../../account-guard.ts'
-import type { LoggedInClient } from '../../client.ts'
+import type { LoggedInClient } from '../../http/client.ts'
 import type { Limits } from '../../limits/limits.ts'
-import { roundUpDuration } from '../../round-up-duration.ts'
+import { roundUpDuration } from '../../limits/round-up-duration.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import { type ApplyEmailChange, isSameMailbox } from './apply-email-change.ts'
 import type { RequestEmailChange } from './request-email-change.ts'

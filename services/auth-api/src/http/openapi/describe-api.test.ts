@@ -3,7 +3,7 @@ import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
 import type { RouteShorthandOptions } from 'fastify'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { createServer } from '../../create-server.ts'
+import { createServer } from '../create-server.ts'
 import { openapi } from './openapi.ts'
 
 const Note = z.object({ text: z.string() }).meta({ id: 'Note', examples: [{ text: 'Buy milk' }] })

@@ -2,8 +2,8 @@ import type { ConfiguredExtension } from '@latchkey/shared/extensions/configure-
 import { explainFailure } from '@latchkey/shared/extensions/explain-failure.ts'
 import { requireProblemType } from '@latchkey/shared/extensions/problem-type.ts'
 import type { FastifyInstance, RouteOptions } from 'fastify'
-import type { Core } from './core.ts'
-import type { RouteOwners } from './plugins/route-owners.ts'
+import type { Core } from '../core.ts'
+import type { RouteOwners } from './route-owners.ts'
 
 /**
  * Adds the routes of each extension, whose hooks and decorators reach no other route; throws `ExtensionError`. Each route

@@ -1,10 +1,8 @@
-import { glob } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import helmet from '@fastify/helmet'
+import { findFiles } from '@latchkey/account-pages/find-files.ts'
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../../config.ts'
-import { HIDDEN, serveFiles } from '../../plugins/serve-files.ts'
+import type { Config } from '../config.ts'
+import { HIDDEN, serveFiles } from './serve-files.ts'
 
 /** The pages load scripts and styles of their own origin, and talk to no other one. */
 const POLICY = {
@@ -21,11 +19,6 @@ const POLICY = {
   'trusted-types': ["'none'"],
 }
 
-const PAGES = join(import.meta.dirname, 'pages')
-
-/** The libraries that the pages load, by the name of their file there. */
-const LIBRARIES: Readonly<Record<string, string>> = { 'openapi-fetch.mjs': 'openapi-fetch', 'qr.js': 'qr' }
-
 /** Adds `/account/`, where ACCOUNT_PAGES is `on`: the pages on which users log in and manage their account. */
 export async function addAccountPages(app: FastifyInstance, config: Config): Promise<void> {
   if (config.accountPages.mode !== 'on') return
@@ -34,18 +27,11 @@ export async function addAccountPages(app: FastifyInstance, config: Config): Pro
     // The links of the pages are relative, so that they work below the path prefix of a proxy.
     pages.get('/account', HIDDEN, (_request, reply) => reply.redirect('account/'))
     pages.get('/account/settings.json', { schema: { hide: true } }, async () => describeSettings(app, config))
-    await serveFiles(pages, await findFiles())
+    const files = [...(await findFiles())].map(
+      ([name, path]) => [`/account/${name === 'index.html' ? '' : name}`, path] as const,
+    )
+    await serveFiles(pages, new Map(files))
   })
-}
-
-/** Finds the files of the pages, by their URL. */
-async function findFiles(): Promise<Map<string, string>> {
-  const files = new Map<string, string>()
-  for await (const name of glob('**/*.{html,css,js,svg}', { cwd: PAGES }))
-    files.set(`/account/${name === 'index.html' ? '' : name}`, join(PAGES, name))
-  for (const [name, library] of Object.entries(LIBRARIES))
-    files.set(`/account/${name}`, fileURLToPath(import.meta.resolve(library)))
-  return files
 }
 
 /** The options of this installation that the pages read: they offer nothing that has no route here, and refresh in its window. */

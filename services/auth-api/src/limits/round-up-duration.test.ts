@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { afterEach, expect, it, vi } from 'vitest'
-import { recordWaits } from '../test/support/record-waits.ts'
+import { recordWaits } from '../../test/support/record-waits.ts'
 import { roundUpDuration, roundUpRefusal } from './round-up-duration.ts'
 
 afterEach(() => vi.restoreAllMocks())

@@ -1,6 +1,6 @@
-import type { RequestAudit } from './audit/request-audit.ts'
-import type { LimitedRequest } from './limits/limit-keys.ts'
-import type { Caller } from './tokens/claims.ts'
+import type { RequestAudit } from '../audit/request-audit.ts'
+import type { LimitedRequest } from '../limits/limit-keys.ts'
+import type { Caller } from '../tokens/claims.ts'
 
 /** The sender of a request. */
 export interface Client {

@@ -8,8 +8,8 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
-import { createClientErrorHandler } from './plugins/client-errors.ts'
-import { fromStatus, sendProblem } from './plugins/problem-details.ts'
+import { createClientErrorHandler } from './client-errors.ts'
+import { fromStatus, sendProblem } from './problem-details.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 const REQUEST_TIMEOUT_MS = 30_000
