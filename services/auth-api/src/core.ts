@@ -25,26 +25,26 @@ import {
   type RequestAudit,
 } from './audit/request-audit.ts'
 import type { Config } from './config.ts'
-import type { Client, LoggedInClient } from './http/client.ts'
-import { addressKey, type LimitedRequest } from './limits/limit-keys.ts'
-import type { LimitStore } from './limits/limit-store.ts'
-import { createLimits } from './limits/limits.ts'
 import {
   createNotifyFailure,
   FAILED_FACTORS,
   FAILED_LOGINS,
   type FailureKind,
   type NotifyFailure,
-} from './notify-failures.ts'
-import { createNotifyNewClient, type NotifyNewClient } from './notify-new-client.ts'
+} from './features/login/notify-failures.ts'
+import { createNotifyNewClient, type NotifyNewClient } from './features/login/notify-new-client.ts'
+import { createSessionRepository } from './features/sessions/session-repository.ts'
+import { createStoreSession, type StoreSession } from './features/sessions/store-session.ts'
+import type { Client, LoggedInClient } from './http/client.ts'
+import { addressKey, type LimitedRequest } from './limits/limit-keys.ts'
+import type { LimitStore } from './limits/limit-store.ts'
+import { createLimits } from './limits/limits.ts'
 import { createAttemptCode } from './one-time-codes/attempt-code.ts'
 import { type CodePurpose, createCodeSecrets } from './one-time-codes/code-secrets.ts'
 import { createSecondFactor } from './second-factor/second-factor.ts'
 import type { Claims } from './tokens/claims.ts'
 import { createDatabaseClock } from './tokens/database-clock.ts'
-import { createSessionRepository } from './tokens/session-repository.ts'
 import { type Secrets, secretsOf } from './tokens/signing-keys.ts'
-import { createStoreSession, type StoreSession } from './tokens/store-session.ts'
 import { createTokens } from './tokens/tokens.ts'
 
 /** What the app is given. The caller has opened it, and closes it. */

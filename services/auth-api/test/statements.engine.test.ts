@@ -20,10 +20,10 @@ import { countRows, createTestDatabase } from '../../test/support/test-database.
 import { createResetRepository } from '../src/features/password-reset/reset-repository.ts'
 import { createEmailChangeRepository } from '../src/features/profile/email-change-repository.ts'
 import { createProfileRepository } from '../src/features/profile/profile-repository.ts'
+import { createSessionRepository } from '../src/features/sessions/session-repository.ts'
 import { createSignUpRepository } from '../src/features/sign-up/sign-up-repository.ts'
 import { type Claims, successorOf } from '../src/tokens/claims.ts'
 import { createRevocationRepository, sessionIdOf } from '../src/tokens/revocation-repository.ts'
-import { createSessionRepository } from '../src/tokens/session-repository.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')

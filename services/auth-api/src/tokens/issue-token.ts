@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
 import { SignJWT } from 'jose'
+import type { StoreSession, TokenOrigin } from '../features/sessions/store-session.ts'
 import type { Claims, Session, UserClaims } from './claims.ts'
 import type { TokenKey } from './signing-keys.ts'
-import type { StoreSession, TokenOrigin } from './store-session.ts'
 
 export interface IssueTokenOptions {
   key: Pick<TokenKey, 'header' | 'signing'>

@@ -8,8 +8,8 @@ import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { Client } from '../../http/client.ts'
 import type { LimitLogin } from '../../limits/login-limiter.ts'
 import { roundUpRefusal } from '../../limits/round-up-duration.ts'
-import type { NotifyNewClient } from '../../notify-new-client.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
+import type { NotifyNewClient } from './notify-new-client.ts'
 
 export interface LogInDependencies {
   limitLogin: LimitLogin

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
-import { createSessionRepository } from '../../tokens/session-repository.ts'
 import { sessionRoutes } from './routes.ts'
+import { createSessionRepository } from './session-repository.ts'
 import { createUserSessions } from './user-sessions.ts'
 
 /** Adds the list of the own sessions and the end of one, where SESSIONS is `on`. */

@@ -5,8 +5,8 @@ import { isIssuedAfterValidFrom, type User } from '@latchkey/shared/users/user.t
 import type { Caller } from '../../tokens/claims.ts'
 import { sessionIdOf } from '../../tokens/revocation-repository.ts'
 import type { RevokeSession } from '../../tokens/revoke-session.ts'
-import type { SessionRepository, UserSession } from '../../tokens/session-repository.ts'
 import type { GetTokenUser, TokenValidity } from '../../tokens/token-validity.ts'
+import type { SessionRepository, UserSession } from './session-repository.ts'
 
 export interface UserSessionsDependencies {
   db: Queryable

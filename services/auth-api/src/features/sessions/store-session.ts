@@ -1,9 +1,9 @@
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { DependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
 import type { Logger } from 'pino'
-import type { RequestAudit } from '../audit/request-audit.ts'
-import type { Claims } from './claims.ts'
-import { sessionIdOf } from './revocation-repository.ts'
+import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { Claims } from '../../tokens/claims.ts'
+import { sessionIdOf } from '../../tokens/revocation-repository.ts'
 import type { SessionRepository } from './session-repository.ts'
 
 export interface StoreSessionDependencies {

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
+import { refreshTokenRoutes } from './refresh-routes.ts'
 import { createRefreshToken } from './refresh-token.ts'
-import { refreshTokenRoutes } from './routes.ts'
 
 /** Adds `POST /refreshtoken`. */
 export async function addRefreshToken(app: FastifyInstance, config: Config, core: Core): Promise<void> {

@@ -9,7 +9,7 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
-import type { RequestAudit } from './audit/request-audit.ts'
+import type { RequestAudit } from '../../audit/request-audit.ts'
 
 export interface NotifyFailuresDependencies {
   transaction: Database['transaction']

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Core } from '../../core.ts'
 import { createLogOut } from './log-out.ts'
-import { logOutRoutes } from './routes.ts'
+import { logOutRoutes } from './log-out-routes.ts'
 
 /** Adds `POST /logout`. */
 export async function addLogOut(app: FastifyInstance, core: Core): Promise<void> {

@@ -6,7 +6,7 @@ import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { findProperty, INTERNAL_PROPERTY_PREFIX, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { Logger } from 'pino'
-import type { RequestAudit } from './audit/request-audit.ts'
+import type { RequestAudit } from '../../audit/request-audit.ts'
 
 export interface NotifyNewClientDependencies {
   transaction: Database['transaction']
