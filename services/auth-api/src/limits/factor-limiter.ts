@@ -1,5 +1,5 @@
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
-import { CHALLENGE_SECONDS } from '../second-factor/challenges.ts'
+import { CHALLENGE_SECONDS } from '../features/second-factor/challenges.ts'
 import { type Counter, tooManyRequests } from './counters.ts'
 import { createFailureLimiter, type FailureLimiterOptions } from './failure-limiter.ts'
 import type { KnownAddresses } from './known-addresses.ts'

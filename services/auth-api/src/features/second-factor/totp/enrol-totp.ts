@@ -3,12 +3,12 @@ import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { endEnrolments } from '@latchkey/shared/users/end-codes.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
-import type { AccountGuard } from '../../account-guard.ts'
-import type { LoggedInClient } from '../../http/client.ts'
-import { ENROLMENT_SECONDS } from '../../second-factor/challenges.ts'
-import type { Enrolled, SecondFactor } from '../../second-factor/second-factor.ts'
-import { findStep, generateTotpSecret, totpUri } from '../../second-factor/totp.ts'
-import { codeRefused } from './verify-code.ts'
+import type { AccountGuard } from '../../../account-guard.ts'
+import type { LoggedInClient } from '../../../http/client.ts'
+import { ENROLMENT_SECONDS } from '../challenges.ts'
+import type { Enrolled, SecondFactor } from '../second-factor.ts'
+import { codeRefused } from '../verify-code.ts'
+import { findStep, generateTotpSecret, totpUri } from './totp.ts'
 
 export interface EnrolTotpDependencies {
   guard: Pick<AccountGuard, 'change' | 'allow'>

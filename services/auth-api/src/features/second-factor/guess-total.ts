@@ -4,7 +4,7 @@ import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
 import { findProperty, INTERNAL_PROPERTY_PREFIX, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { tooManyRequests } from '../limits/counters.ts'
+import { tooManyRequests } from '../../limits/counters.ts'
 
 export interface GuessTotalDependencies {
   transaction: Database['transaction']

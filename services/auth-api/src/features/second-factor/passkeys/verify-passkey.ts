@@ -1,8 +1,8 @@
 import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
-import type { RequestAudit } from '../../audit/request-audit.ts'
-import type { VerifyFactor } from '../../second-factor/second-factor.ts'
+import type { RequestAudit } from '../../../audit/request-audit.ts'
+import type { VerifyFactor } from '../second-factor.ts'
 import {
   INVALID,
   loadWebAuthn,

@@ -4,11 +4,11 @@ import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simp
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { FACTOR_NOT_YET_REQUIRED } from '../../http/authenticate.ts'
-import { challengeText } from '../../second-factor/challenges.ts'
-import type { Enrolled } from '../../second-factor/second-factor.ts'
-import type { IssuedToken } from '../../tokens/issue-token.ts'
-import { EnrolledFactor, TokenResponse } from '../../tokens/token-response.ts'
+import { FACTOR_NOT_YET_REQUIRED } from '../../../http/authenticate.ts'
+import type { IssuedToken } from '../../../tokens/issue-token.ts'
+import { EnrolledFactor, TokenResponse } from '../../../tokens/token-response.ts'
+import { challengeText } from '../challenges.ts'
+import type { Enrolled } from '../second-factor.ts'
 import type { Registration } from './register-passkey.ts'
 
 const base64url = (maximum: number) =>

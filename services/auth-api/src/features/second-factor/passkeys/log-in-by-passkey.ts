@@ -1,7 +1,7 @@
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
-import type { Client } from '../../http/client.ts'
-import type { SecondFactor } from '../../second-factor/second-factor.ts'
-import type { IssuedToken } from '../../tokens/issue-token.ts'
+import type { Client } from '../../../http/client.ts'
+import type { IssuedToken } from '../../../tokens/issue-token.ts'
+import type { SecondFactor } from '../second-factor.ts'
 import {
   fromUserHandle,
   INVALID,

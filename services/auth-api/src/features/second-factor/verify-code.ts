@@ -4,10 +4,10 @@ import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { createFactorRepository, type FactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
-import type { FactorSecrets } from '../../second-factor/factor-secrets.ts'
-import type { RecoveryCodes } from '../../second-factor/recovery-codes.ts'
-import type { VerifyFactor } from '../../second-factor/second-factor.ts'
-import { findStep } from '../../second-factor/totp.ts'
+import type { FactorSecrets } from './factor-secrets.ts'
+import type { RecoveryCodes } from './recovery-codes/recovery-codes.ts'
+import type { VerifyFactor } from './second-factor.ts'
+import { findStep } from './totp/totp.ts'
 
 export interface VerifyCodeDependencies {
   secrets: Pick<FactorSecrets, 'openTotp'>

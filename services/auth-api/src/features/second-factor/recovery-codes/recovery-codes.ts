@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto'
 import type { FactorRepository } from '@latchkey/shared/users/factor-repository.ts'
-import type { FactorSecrets } from './factor-secrets.ts'
+import type { FactorSecrets } from '../factor-secrets.ts'
 
 const CODES = 10
 /** Crockford's base 32, in which no two letters look alike. */

@@ -2,8 +2,8 @@ import { createHash, randomBytes } from 'node:crypto'
 import { createFactorSealer } from '@latchkey/shared/users/factor-sealer.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { createFactorSecrets } from './factor-secrets.ts'
-import { createRecoveryCodes } from './recovery-codes.ts'
-import { findStep, generateTotpSecret, totpUri } from './totp.ts'
+import { createRecoveryCodes } from './recovery-codes/recovery-codes.ts'
+import { findStep, generateTotpSecret, totpUri } from './totp/totp.ts'
 
 const SECRET = randomBytes(32)
 const CODE = '0123456789ab'

@@ -5,9 +5,9 @@ import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { createFactorRepository, type Factor } from '@latchkey/shared/users/factor-repository.ts'
 import type { AccountGuard } from '../../account-guard.ts'
 import type { LoggedInClient } from '../../http/client.ts'
-import { challengeRefused } from '../../second-factor/challenges.ts'
-import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { LockUser } from '../../tokens/token-validity.ts'
+import { challengeRefused } from './challenges.ts'
+import type { SecondFactor } from './second-factor.ts'
 
 export interface ManageFactorsDependencies {
   db: Queryable

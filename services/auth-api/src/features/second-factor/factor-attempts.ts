@@ -1,13 +1,13 @@
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { LoginField } from '@latchkey/shared/users/user-repository.ts'
-import { type RequestAudit, reportRefusal } from '../audit/request-audit.ts'
-import type { CountFactor } from '../features/health/service-metrics.ts'
-import type { NotifyFailure } from '../features/login/notify-failures.ts'
-import type { NotifyNewClient } from '../features/login/notify-new-client.ts'
-import type { Client } from '../http/client.ts'
-import type { FactorPurpose, LimitFactors } from '../limits/factor-limiter.ts'
-import type { KnownAddresses } from '../limits/known-addresses.ts'
-import type { IssuedToken } from '../tokens/issue-token.ts'
+import { type RequestAudit, reportRefusal } from '../../audit/request-audit.ts'
+import type { Client } from '../../http/client.ts'
+import type { FactorPurpose, LimitFactors } from '../../limits/factor-limiter.ts'
+import type { KnownAddresses } from '../../limits/known-addresses.ts'
+import type { IssuedToken } from '../../tokens/issue-token.ts'
+import type { CountFactor } from '../health/service-metrics.ts'
+import type { NotifyFailure } from '../login/notify-failures.ts'
+import type { NotifyNewClient } from '../login/notify-new-client.ts'
 
 export interface FactorAttemptsDependencies {
   limits: {

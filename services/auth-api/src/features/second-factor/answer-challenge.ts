@@ -1,7 +1,7 @@
 import type { Client } from '../../http/client.ts'
 import type { KnownAddresses } from '../../limits/known-addresses.ts'
-import type { SecondFactor } from '../../second-factor/second-factor.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
+import type { SecondFactor } from './second-factor.ts'
 import { codeKindOf, type VerifyCode } from './verify-code.ts'
 
 export interface AnswerChallengeDependencies {

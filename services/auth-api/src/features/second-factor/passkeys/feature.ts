@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../../config.ts'
-import type { Core } from '../../core.ts'
+import type { Config } from '../../../config.ts'
+import type { Core } from '../../../core.ts'
 import { createLogInByPasskey } from './log-in-by-passkey.ts'
 import { createPasskeyOptions } from './passkey-options.ts'
 import { createRegisterPasskey } from './register-passkey.ts'

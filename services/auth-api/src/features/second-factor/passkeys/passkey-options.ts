@@ -1,7 +1,7 @@
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server'
-import { CHALLENGE_SECONDS } from '../../second-factor/challenges.ts'
+import { CHALLENGE_SECONDS } from '../challenges.ts'
 import { loadWebAuthn, passkeyRefused, passkeysOf, type RelyingParty, toDescriptor } from './passkey.ts'
 
 export type PasskeyOptions = ReturnType<typeof createPasskeyOptions>

@@ -4,10 +4,10 @@ import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import type { PublicKeyCredentialCreationOptionsJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import type { AccountGuard } from '../../account-guard.ts'
-import type { LoggedInClient } from '../../http/client.ts'
-import { CHALLENGE_SECONDS } from '../../second-factor/challenges.ts'
-import type { Enrolled, SecondFactor } from '../../second-factor/second-factor.ts'
+import type { AccountGuard } from '../../../account-guard.ts'
+import type { LoggedInClient } from '../../../http/client.ts'
+import { CHALLENGE_SECONDS } from '../challenges.ts'
+import type { Enrolled, SecondFactor } from '../second-factor.ts'
 import {
   INVALID,
   loadWebAuthn,

@@ -2,10 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { createAnswerChallenge } from './answer-challenge.ts'
-import { createEnrolTotp } from './enrol-totp.ts'
 import { createManageFactors } from './manage-factors.ts'
 import { factorRoutes } from './routes.ts'
 import { createStepUp } from './step-up.ts'
+import { createEnrolTotp } from './totp/enrol-totp.ts'
 import { createVerifyCode } from './verify-code.ts'
 
 /** Adds second factors, the second step of a login, and the step-up of a token, where SECOND_FACTOR is `on`. */
