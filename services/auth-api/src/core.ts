@@ -16,7 +16,6 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyPluginCallback } from 'fastify'
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
-import { createAccountGuard, type UnguardedUsers } from './account-guard.ts'
 import type { AuditTrail } from './audit/audit-trail.ts'
 import {
   type AuditedRequest,
@@ -25,6 +24,7 @@ import {
   type RequestAudit,
 } from './audit/request-audit.ts'
 import type { Config } from './config.ts'
+import { createAccountGuard, type UnguardedUsers } from './features/account/account-guard.ts'
 import {
   createNotifyFailure,
   FAILED_FACTORS,
@@ -33,6 +33,8 @@ import {
   type NotifyFailure,
 } from './features/login/notify-failures.ts'
 import { createNotifyNewClient, type NotifyNewClient } from './features/login/notify-new-client.ts'
+import { createAttemptCode } from './features/one-time-codes/attempt-code.ts'
+import { type CodePurpose, createCodeSecrets } from './features/one-time-codes/code-secrets.ts'
 import { createSecondFactor } from './features/second-factor/second-factor.ts'
 import { createSessionRepository } from './features/sessions/session-repository.ts'
 import { createStoreSession, type StoreSession } from './features/sessions/store-session.ts'
@@ -40,8 +42,6 @@ import type { Client, LoggedInClient } from './http/client.ts'
 import { addressKey, type LimitedRequest } from './limits/limit-keys.ts'
 import type { LimitStore } from './limits/limit-store.ts'
 import { createLimits } from './limits/limits.ts'
-import { createAttemptCode } from './one-time-codes/attempt-code.ts'
-import { type CodePurpose, createCodeSecrets } from './one-time-codes/code-secrets.ts'
 import type { Claims } from './tokens/claims.ts'
 import { createDatabaseClock } from './tokens/database-clock.ts'
 import { type Secrets, secretsOf } from './tokens/signing-keys.ts'

@@ -4,7 +4,7 @@ import { NO_PASSWORD } from '@latchkey/shared/users/user.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
-import type { Change } from '../src/account-guard.ts'
+import type { Change } from '../src/features/account/account-guard.ts'
 import { answer, challengeOf, codeAt, enrol, enrolUser, post } from './support/factors.ts'
 import { aDevice, ORIGIN, passkeySettings } from './support/passkeys.ts'
 import {

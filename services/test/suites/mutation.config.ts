@@ -17,7 +17,7 @@ class UnitTestsFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: [
-      'services/auth-api/src/{audit,http,limits,one-time-codes,tokens}/*.test.ts',
+      'services/auth-api/src/{audit,http,limits,tokens}/*.test.ts',
       'services/auth-api/src/features/**/*.test.ts',
       'services/auth-api/test/{audit,login,password-reset,rate-limit,refresh,token-keys,tokens}.test.ts',
       'services/auth-api/test/second-factor{,-limits}.test.ts',

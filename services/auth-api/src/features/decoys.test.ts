@@ -4,10 +4,10 @@ import { DEFAULT_POLICY } from '@latchkey/shared/passwords/test/default-policy.t
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { expect, it } from 'vitest'
-import type { GuardedUser } from '../account-guard.ts'
 import { aClient } from '../test/a-client.ts'
+import type { GuardedUser } from './account/account-guard.ts'
+import { createRequestEmailChange } from './account/request-email-change.ts'
 import { createRequestReset } from './password-reset/request-reset.ts'
-import { createRequestEmailChange } from './profile/request-email-change.ts'
 import { createRequestSignUp } from './sign-up/request-sign-up.ts'
 
 const EMAIL = 'grace@example.com'

@@ -4,8 +4,8 @@ import { MAIL_TEMPLATES } from '@latchkey/shared/mail/outbox/mail-templates.ts'
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
-import { createCodeSecrets } from '../../one-time-codes/code-secrets.ts'
 import { aClient } from '../../test/a-client.ts'
+import { createCodeSecrets } from '../one-time-codes/code-secrets.ts'
 import { createRequestReset } from './request-reset.ts'
 
 const ADA = ada()

@@ -9,8 +9,8 @@ import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { Client } from '../../http/client.ts'
 import type { LimitMail } from '../../limits/mail-limiter.ts'
 import { roundUpDuration } from '../../limits/round-up-duration.ts'
-import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
-import { issueCode, lifetimeOf } from '../../one-time-codes/issue-code.ts'
+import type { CodeSecrets } from '../one-time-codes/code-secrets.ts'
+import { issueCode, lifetimeOf } from '../one-time-codes/issue-code.ts'
 import type { ResetRepository } from './reset-repository.ts'
 
 export interface RequestResetDependencies {

@@ -3,7 +3,7 @@ import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { requestTokenSchema, sixDigitCodeSchema } from '../../one-time-codes/code-schemas.ts'
+import { requestTokenSchema, sixDigitCodeSchema } from '../one-time-codes/code-schemas.ts'
 import type { CodeConfirmation } from './confirm-code.ts'
 import type { NewPassword } from './set-password.ts'
 

@@ -3,7 +3,7 @@ import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { type User, VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
 import { decodeJwt, SignJWT } from 'jose'
 import { describe, expect, it, vi } from 'vitest'
-import type { GuardedUser } from '../../account-guard.ts'
+import type { GuardedUser } from '../account/account-guard.ts'
 import { CHALLENGE_SECONDS, type ChallengePurpose, createChallenges } from './challenges.ts'
 
 const NOW = 1_800_000_000_000

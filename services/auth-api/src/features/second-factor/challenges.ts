@@ -5,9 +5,9 @@ import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
 import { type User, validFromOf } from '@latchkey/shared/users/user.ts'
 import { jwtVerify, SignJWT } from 'jose'
 import { z } from 'zod'
-import type { AccountGuard, GuardedUser } from '../../account-guard.ts'
 import type { Claims } from '../../tokens/claims.ts'
 import { createRevocationRepository } from '../../tokens/revocation-repository.ts'
+import type { AccountGuard, GuardedUser } from '../account/account-guard.ts'
 
 /** Time in which a challenge can be answered. */
 export const CHALLENGE_SECONDS = 300

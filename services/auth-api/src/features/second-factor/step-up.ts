@@ -1,10 +1,10 @@
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
-import type { AccountGuard } from '../../account-guard.ts'
 import type { LoggedInClient } from '../../http/client.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
 import type { GetTokenUser } from '../../tokens/token-validity.ts'
+import type { AccountGuard } from '../account/account-guard.ts'
 import type { SecondFactor } from './second-factor.ts'
 import { codeKindOf, type VerifyCode } from './verify-code.ts'
 

@@ -5,9 +5,9 @@ import { LANGUAGE_PROPERTY } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { Client } from '../../http/client.ts'
-import type { AttemptCode } from '../../one-time-codes/attempt-code.ts'
-import type { RequireCode } from '../../one-time-codes/require-code.ts'
 import type { IssuedToken, IssueToken, TokenUser } from '../../tokens/issue-token.ts'
+import type { AttemptCode } from '../one-time-codes/attempt-code.ts'
+import type { RequireCode } from '../one-time-codes/require-code.ts'
 import type { SignUp, SignUpRepository } from './sign-up-repository.ts'
 
 export interface ConfirmSignUpDependencies {

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
-import { createRequireCode } from '../../one-time-codes/require-code.ts'
+import { createRequireCode } from '../one-time-codes/require-code.ts'
 import { createConfirmSignUp, signUpRefused } from './confirm-sign-up.ts'
 import { createRequestSignUp } from './request-sign-up.ts'
 import { signUpRoutes } from './routes.ts'

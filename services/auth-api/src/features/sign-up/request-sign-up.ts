@@ -10,9 +10,9 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { Client } from '../../http/client.ts'
 import type { LimitMail } from '../../limits/mail-limiter.ts'
 import { roundUpDuration } from '../../limits/round-up-duration.ts'
-import type { CodeSecrets } from '../../one-time-codes/code-secrets.ts'
-import { issueCode, lifetimeOf } from '../../one-time-codes/issue-code.ts'
-import { tellOwner } from '../../one-time-codes/tell-owner.ts'
+import type { CodeSecrets } from '../one-time-codes/code-secrets.ts'
+import { issueCode, lifetimeOf } from '../one-time-codes/issue-code.ts'
+import { tellOwner } from '../one-time-codes/tell-owner.ts'
 import type { SignUpRepository } from './sign-up-repository.ts'
 
 export interface RequestSignUpDependencies {

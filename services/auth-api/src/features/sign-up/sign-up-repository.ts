@@ -5,7 +5,7 @@ import {
   type CodeTable,
   createCodeRepository,
   type StoredCode,
-} from '../../one-time-codes/code-repository.ts'
+} from '../one-time-codes/code-repository.ts'
 
 /** A sign-up that waits for its code. */
 export interface SignUp extends StoredCode {

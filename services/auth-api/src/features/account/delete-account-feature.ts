@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { createDeleteAccount } from './delete-account.ts'
-import { deleteAccountRoutes } from './routes.ts'
+import { deleteAccountRoutes } from './delete-account-routes.ts'
 
 /** Adds `POST /profile/delete`, where ACCOUNT_DELETION is `on`. */
 export async function addDeleteAccount(app: FastifyInstance, config: Config, core: Core): Promise<void> {

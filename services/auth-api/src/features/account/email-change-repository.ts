@@ -4,7 +4,7 @@ import {
   type CodeTable,
   createCodeRepository,
   type StoredCode,
-} from '../../one-time-codes/code-repository.ts'
+} from '../one-time-codes/code-repository.ts'
 
 /** A requested change of e-mail. */
 export interface EmailChange extends StoredCode {

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, hkdfSync, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
-import type { Secrets } from '../tokens/signing-keys.ts'
+import type { Secrets } from '../../tokens/signing-keys.ts'
 
 export type CodeSecrets = ReturnType<typeof createCodeSecrets>
 

@@ -1,16 +1,10 @@
 import type { Transaction } from '@latchkey/shared/database/database.ts'
 import { hasPassword, type User } from '@latchkey/shared/users/user.ts'
-import {
-  type AccountGuard,
-  type Change,
-  guardChanged,
-  type Proof,
-  wrongPassword,
-} from '../../account-guard.ts'
 import type { LoggedInClient } from '../../http/client.ts'
 import type { Limits } from '../../limits/limits.ts'
 import { roundUpDuration } from '../../limits/round-up-duration.ts'
 import type { Caller } from '../../tokens/claims.ts'
+import { type AccountGuard, type Change, guardChanged, type Proof, wrongPassword } from './account-guard.ts'
 import { type ApplyEmailChange, isSameMailbox } from './apply-email-change.ts'
 import type { RequestEmailChange } from './request-email-change.ts'
 

@@ -2,9 +2,9 @@ import type { SendNotice } from '@latchkey/shared/mail/outbox/mail-notices.ts'
 import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
-import type { AccountGuard } from '../../account-guard.ts'
 import type { LoggedInClient } from '../../http/client.ts'
 import type { TokenValidity } from '../../tokens/token-validity.ts'
+import type { AccountGuard } from './account-guard.ts'
 
 export interface DeleteAccountDependencies {
   guard: Pick<AccountGuard, 'change' | 'usersFor'>

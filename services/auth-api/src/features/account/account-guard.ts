@@ -10,13 +10,13 @@ import {
   type LoginField,
   type UserRepository,
 } from '@latchkey/shared/users/user-repository.ts'
-import type { LoggedInClient } from './http/client.ts'
-import type { LimitLogin } from './limits/login-limiter.ts'
-import type { CodeSecrets } from './one-time-codes/code-secrets.ts'
-import type { Claims, Session } from './tokens/claims.ts'
-import { currentAmr } from './tokens/current-amr.ts'
-import type { RequireLogin } from './tokens/require-login.ts'
-import type { GetTokenUser, LockUser } from './tokens/token-validity.ts'
+import type { LoggedInClient } from '../../http/client.ts'
+import type { LimitLogin } from '../../limits/login-limiter.ts'
+import type { Claims, Session } from '../../tokens/claims.ts'
+import { currentAmr } from '../../tokens/current-amr.ts'
+import type { RequireLogin } from '../../tokens/require-login.ts'
+import type { GetTokenUser, LockUser } from '../../tokens/token-validity.ts'
+import type { CodeSecrets } from '../one-time-codes/code-secrets.ts'
 
 /**
  * Every change of what guards an account, and what its user must show before it begins. Of a user with a second factor each needs

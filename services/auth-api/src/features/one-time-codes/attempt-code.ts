@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@latchkey/shared/errors/app-error.ts'
-import { type RequestEvent, reportRefusal } from '../audit/request-audit.ts'
-import type { Client } from '../http/client.ts'
-import type { LimitFailures } from '../limits/failure-limiter.ts'
+import { type RequestEvent, reportRefusal } from '../../audit/request-audit.ts'
+import type { Client } from '../../http/client.ts'
+import type { LimitFailures } from '../../limits/failure-limiter.ts'
 
 /**
  * Runs an attempt to use a code or a token of a mail, within the limit of wrong ones. Reports the event of `refusal` when the

@@ -6,11 +6,11 @@ import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
-import type { AccountGuard, Proof } from '../../account-guard.ts'
 import type { LoggedInClient } from '../../http/client.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
 import type { TokenValidity } from '../../tokens/token-validity.ts'
+import type { AccountGuard, Proof } from './account-guard.ts'
 
 export interface ChangePasswordDependencies {
   transaction: Database['transaction']

@@ -4,8 +4,8 @@ import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import { fold, type User } from '@latchkey/shared/users/user.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
-import type { AccountGuard, GuardedUser } from '../../account-guard.ts'
 import type { Caller } from '../../tokens/claims.ts'
+import type { AccountGuard, GuardedUser } from './account-guard.ts'
 
 export interface ApplyEmailChangeDependencies {
   guard: Pick<AccountGuard, 'usersFor'>

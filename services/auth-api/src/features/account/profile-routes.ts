@@ -6,7 +6,7 @@ import { LANGUAGES, type User } from '@latchkey/shared/users/user.ts'
 import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import { sixDigitCodeSchema } from '../../one-time-codes/code-schemas.ts'
+import { sixDigitCodeSchema } from '../one-time-codes/code-schemas.ts'
 import { Profile, toProfile } from './profile.ts'
 import type { ProfileRecord } from './profile-repository.ts'
 

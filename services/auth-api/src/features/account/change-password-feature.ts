@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { createChangePassword } from './change-password.ts'
-import { changePasswordRoutes } from './routes.ts'
+import { changePasswordRoutes } from './change-password-routes.ts'
 
 /** Adds `PUT /profile/password`. */
 export async function addChangePassword(app: FastifyInstance, config: Config, core: Core): Promise<void> {
