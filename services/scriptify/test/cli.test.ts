@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, expect, it } from 'vitest'
 import { createCli } from '../src/cli/cli.ts'
-import { INIT_SYSTEMS } from '../src/units/init-systems.ts'
-import { uninstallService } from '../src/units/uninstall-service.ts'
+import { INIT_SYSTEMS } from '../src/services/init-systems.ts'
+import { uninstallService } from '../src/services/uninstall-service.ts'
 import { runInProcess } from './run-in-process.ts'
 
 const COMMANDS = (await createCli()).commands.map((command) => command.name())

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { builtScriptifyImage } from '../../test/servers/shared-server.ts'
 import { docker, run } from '../../test/support/images.ts'
 import { endedOf, HARDENED, IMAGE } from '../../test/support/scriptify-image.ts'
+import { type Machine, read, startSystemdMachine, succeed } from './services/machine.ts'
+import { forgetCalls, HOSTILE, HOSTILE_VALUE, installProbe, nextCall, type Probe } from './services/probe.ts'
 import { hasDocker } from './terminal-docker.ts'
-import { type Machine, read, startSystemdMachine, succeed } from './units/machine.ts'
-import { forgetCalls, HOSTILE, HOSTILE_VALUE, installProbe, nextCall, type Probe } from './units/probe.ts'
 
 // The host is a machine with systemd, whose folders the container mounts as an admin mounts / of a real one.
 describe.runIf(await hasDocker())('the container, with the files of a host', () => {

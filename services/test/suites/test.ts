@@ -25,8 +25,8 @@ export const PROCESSES = [
   'services/auth-api/test/{model/model,process}.test.ts',
   'services/scriptify/src/cli/compile-cache.test.ts',
   'services/scriptify/src/cli/completion.test.ts',
-  'services/scriptify/src/terminal/{history,node/interrupt-thread}.test.ts',
-  'services/scriptify/src/units/{replace-files,env-file.property,systems/grammar.property}.test.ts',
+  'services/scriptify/src/terminal/{front/history,node/interrupt-thread}.test.ts',
+  'services/scriptify/src/services/{replace-files,env-file.property,systems/grammar.property}.test.ts',
   'shared/lifecycle/run-service.test.ts',
   'shared/passwords/schemes.test.ts',
 ]

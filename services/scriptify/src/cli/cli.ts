@@ -3,7 +3,7 @@ import { printable } from '@latchkey/text/printable.ts'
 import { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import type { CliContext } from '../io/cli-context.ts'
-import type { InitSystem, ServiceAction } from '../units/init-system.ts'
+import type { InitSystem, ServiceAction } from '../services/init-system.ts'
 
 export interface CliOptions {
   /** Name of the command to run; without it all commands are loaded. */
@@ -33,7 +33,7 @@ export async function createCli({ command, systems, context = process }: CliOpti
     })
     .showHelpAfterError('(see --help)')
     .addHelpText('after', EXAMPLES)
-  const loadSystems = async () => systems ?? (await import('../units/init-systems.ts')).INIT_SYSTEMS
+  const loadSystems = async () => systems ?? (await import('../services/init-systems.ts')).INIT_SYSTEMS
   for (const load of commandsOf(command)) {
     const loaded = await load(loadSystems, context)
     // addCommand(), unlike command(), does not pass settings to the subcommand.

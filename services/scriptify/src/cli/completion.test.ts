@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isInstalled } from '../../../test/support/installed-program.ts'
-import { INIT_SYSTEMS } from '../units/init-systems.ts'
+import { INIT_SYSTEMS } from '../services/init-systems.ts'
 import { createCli } from './cli.ts'
 import { formatCompletion, SHELLS, type Shell } from './completion.ts'
 

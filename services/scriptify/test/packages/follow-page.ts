@@ -1,7 +1,7 @@
 import { runPage, scriptOf } from '../../../../scripts/docs/page-script.ts'
 import { readSnippets, type Snippet } from '../../../../scripts/docs/snippets.ts'
+import type { Machine } from '../services/machine.ts'
 import { ROOT } from '../terminal-docker.ts'
-import type { Machine } from '../units/machine.ts'
 
 export type Language = 'php' | 'ts'
 

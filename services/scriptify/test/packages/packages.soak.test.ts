@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildDebianPackage, toDebianVersion } from '../../../../scripts/release/packages/debian-package.ts'
 import { packScriptify } from '../../../../scripts/release/packages/npm-package.ts'
 import manifest from '../../package.json' with { type: 'json' }
+import { bootSystemd, buildMachine, type Machine } from '../services/machine.ts'
 import { hasDocker, ROOT } from '../terminal-docker.ts'
-import { bootSystemd, buildMachine, type Machine } from '../units/machine.ts'
 import { followPage, type Language } from './follow-page.ts'
 
 const run = promisify(execFile)

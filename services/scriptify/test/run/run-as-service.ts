@@ -1,6 +1,6 @@
 // run-as-service.ts <reference> [seconds between calls]: calls a method by the command that install writes into a unit.
 import { spawnSync } from 'node:child_process'
-import { findServiceCommand } from '../../src/units/install/service-command.ts'
+import { findServiceCommand } from '../../src/services/install/service-command.ts'
 
 const [reference = '', seconds] = process.argv.slice(2)
 const { command, rootdir } = await findServiceCommand(

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { CliContext } from '../../io/cli-context.ts'
-import type { InitSystem, ServiceAction } from '../../units/init-system.ts'
+import type { InitSystem, ServiceAction } from '../../services/init-system.ts'
 
 const DONE: Record<ServiceAction, string> = { start: 'Started', stop: 'Stopped', restart: 'Restarted' }
 
@@ -15,7 +15,7 @@ export const createControlCommand = (
     .argument('<service>', 'as it was installed')
     .addHelpText('after', `\nExamples:\n  scriptify ${action} importer`)
     .action(async (name: string) => {
-      const { controlService } = await import('../../units/control-service.ts')
+      const { controlService } = await import('../../services/control-service.ts')
       await controlService(name, action, systems)
       stdout.write(`${DONE[action]} ${name}\n`)
     })

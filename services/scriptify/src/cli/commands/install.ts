@@ -2,9 +2,9 @@ import { Command, Help, Option } from 'commander'
 import type { CliContext } from '../../io/cli-context.ts'
 import { printLines } from '../../io/print-lines.ts'
 import { findKeptSettings } from '../../scriptify-settings.ts'
-import { type InitSystem, namesOf } from '../../units/init-system.ts'
-import type { InstallOptions } from '../../units/install/install-options.ts'
-import { RESTART_POLICIES } from '../../units/service.ts'
+import { type InitSystem, namesOf } from '../../services/init-system.ts'
+import type { InstallOptions } from '../../services/install/install-options.ts'
+import { RESTART_POLICIES } from '../../services/service.ts'
 import { collect, parseSeconds } from '../option-values.ts'
 
 interface Flags extends Omit<InstallOptions, 'name' | 'args' | 'settings'> {
@@ -31,8 +31,8 @@ export function createInstallCommand(systems: readonly InitSystem[], { env, stdo
     .addHelpText('after', () => (showsAll ? '' : '\nAll options: scriptify install --help-all'))
     .addHelpText('after', examplesOf(systems))
     .action(async (name: string, { arg, ...flags }: Flags) => {
-      const { installService } = await import('../../units/install/install-service.ts')
-      const { resolveRoot } = await import('../../units/folders.ts')
+      const { installService } = await import('../../services/install/install-service.ts')
+      const { resolveRoot } = await import('../../services/folders.ts')
       const options = {
         ...flags,
         ...(arg === undefined ? {} : { args: arg }),

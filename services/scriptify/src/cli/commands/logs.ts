@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { CliContext } from '../../io/cli-context.ts'
-import type { InitSystem } from '../../units/init-system.ts'
+import type { InitSystem } from '../../services/init-system.ts'
 import { parseNumberUpTo, parseTimeBefore } from '../option-values.ts'
 
 const EXAMPLES = `
@@ -42,8 +42,8 @@ export function createLogsCommand(systems: readonly InitSystem[], context: CliCo
     )
     .addHelpText('after', EXAMPLES)
     .action(async (names: string[], { follow = false, ...options }: Flags) => {
-      const { findServiceSystem } = await import('../../units/control-service.ts')
-      const { printLogs } = await import('../../units/service-log.ts')
+      const { findServiceSystem } = await import('../../services/control-service.ts')
+      const { printLogs } = await import('../../services/service-log.ts')
       const services = []
       for (const name of new Set(names))
         services.push({ name, system: await findServiceSystem(name, systems) })

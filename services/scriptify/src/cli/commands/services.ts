@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import type { CliContext } from '../../io/cli-context.ts'
-import type { InitSystem } from '../../units/init-system.ts'
+import type { InitSystem } from '../../services/init-system.ts'
 
 const EXAMPLES = `
 A dash stands for what the init system does not tell; the memory of a service and a journal may be visible to root only.
@@ -25,9 +25,9 @@ export function createServicesCommand(systems: readonly InitSystem[], context: C
     .option('--root <dir>', 'look below this folder, where another host’s files are mounted', '/')
     .addHelpText('after', EXAMPLES)
     .action(async ({ onlyNames = false, json = false, root: folder }: Flags) => {
-      const { listServices } = await import('../../units/list-services.ts')
-      const { printStatus, readStatus } = await import('../../units/service-status.ts')
-      const { resolveRoot } = await import('../../units/folders.ts')
+      const { listServices } = await import('../../services/list-services.ts')
+      const { printStatus, readStatus } = await import('../../services/service-status.ts')
+      const { resolveRoot } = await import('../../services/folders.ts')
       const { printLines } = await import('../../io/print-lines.ts')
       const root = await resolveRoot(folder)
       const services = await listServices({ root, systems })

@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import type { CliContext } from '../../io/cli-context.ts'
-import type { InitSystem } from '../../units/init-system.ts'
+import type { InitSystem } from '../../services/init-system.ts'
 
 const EXAMPLES = `
 It exits as systemctl status does: 0 for a service that is active or scheduled, 3 for another, 4 for an unknown one.
@@ -22,8 +22,8 @@ export function createStatusCommand(systems: readonly InitSystem[], context: Cli
     .addHelpText('after', EXAMPLES)
     .action(async (name: string, { json = false }: { json?: boolean }) => {
       const { CliError, EXIT } = await import('../../io/cli-error.ts')
-      const { findService } = await import('../../units/control-service.ts')
-      const { exitCodeOf, printStatus, readStatus } = await import('../../units/service-status.ts')
+      const { findService } = await import('../../services/control-service.ts')
+      const { exitCodeOf, printStatus, readStatus } = await import('../../services/service-status.ts')
       const service = await findService(name, systems).catch((error: unknown) => {
         // 3 says that a service does not run.
         const isUnknown = error instanceof CliError && error.exitCode === EXIT.notFound

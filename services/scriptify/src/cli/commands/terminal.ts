@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { RUNTIME_NAMES } from '../../classes/choose-runtime.ts'
 import type { CliContext } from '../../io/cli-context.ts'
-import type { TerminalOptions } from '../../terminal/start-terminal.ts'
+import type { TerminalOptions } from '../../terminal/front/start-terminal.ts'
 import { collect } from '../option-values.ts'
 
 const EXAMPLES = `
@@ -32,7 +32,7 @@ export function createTerminalCommand(context: CliContext): Command {
     .option('--no-history', 'neither read nor write the history file')
     .addHelpText('after', EXAMPLES)
     .action(async (service: string | undefined, options: TerminalOptions) => {
-      const { startTerminal } = await import('../../terminal/start-terminal.ts')
+      const { startTerminal } = await import('../../terminal/front/start-terminal.ts')
       context.exitCode = await startTerminal(service, options, context)
     })
 }

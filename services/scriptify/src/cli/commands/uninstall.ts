@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { CliContext } from '../../io/cli-context.ts'
 import { printLines } from '../../io/print-lines.ts'
-import type { InitSystem } from '../../units/init-system.ts'
+import type { InitSystem } from '../../services/init-system.ts'
 
 const EXAMPLES = `
 Examples:
@@ -17,8 +17,8 @@ export function createUninstallCommand(systems: readonly InitSystem[], { stdout 
     .option('--root <dir>', 'remove below this folder, where another host’s files are mounted', '/')
     .addHelpText('after', EXAMPLES)
     .action(async (name: string, { dryRun = false, root }: { dryRun?: boolean; root: string }) => {
-      const { resolveRoot } = await import('../../units/folders.ts')
-      const { uninstallService } = await import('../../units/uninstall-service.ts')
+      const { resolveRoot } = await import('../../services/folders.ts')
+      const { uninstallService } = await import('../../services/uninstall-service.ts')
       const lines = await uninstallService({ name, dryRun, root: await resolveRoot(root), systems })
       await printLines(stdout, lines)
     })

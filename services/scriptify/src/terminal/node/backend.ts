@@ -1,7 +1,7 @@
 import { extname, join } from 'node:path'
 import { findBootloader } from '../../classes/bootloader.ts'
 import { COMPILE_CACHE, QUIET, readMemoryLimit } from '../../classes/start-options.ts'
-import type { BackendOptions, TerminalBackend } from '../backend.ts'
+import type { BackendOptions, TerminalBackend } from '../front/backend.ts'
 
 const WORKER = join(import.meta.dirname, `worker${extname(import.meta.filename)}`)
 const RUN_SCRIPT = join(import.meta.dirname, `run-script${extname(import.meta.filename)}`)

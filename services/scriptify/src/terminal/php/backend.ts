@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { findAutoloader } from '../../classes/php/find-autoloader.ts'
 import { askPhp, findPhp } from '../../classes/php/find-php.ts'
 import { iniOptions, readMemoryLimit } from '../../classes/start-options.ts'
-import type { BackendOptions, TerminalBackend } from '../backend.ts'
+import type { BackendOptions, TerminalBackend } from '../front/backend.ts'
 
 const WORKER = fileURLToPath(new URL('terminal-worker.php', import.meta.url))
 const RUN_SCRIPT = fileURLToPath(new URL('run-script.php', import.meta.url))

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline'
 import type { Duplex } from 'node:stream'
 import { printable } from '@latchkey/text/printable.ts'
-import { printableInColours } from '../coloured-text.ts'
+import { printableInColours } from '../front/coloured-text.ts'
 import {
   type Answer,
   type AnswerOf,

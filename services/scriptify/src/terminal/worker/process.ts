@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { Duplex, Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { WorkerCommand } from '../backend.ts'
+import type { WorkerCommand } from '../front/backend.ts'
 import { openChannel, type WorkerChannel, type WorkerNotification } from './channel.ts'
 
 /** How often a copy is checked: it is not a child of this process. */

@@ -1,6 +1,6 @@
 import { CliError, EXIT } from '../../io/cli-error.ts'
-import type { TerminalBackend } from '../backend.ts'
-import { hasColors } from '../coloured-text.ts'
+import type { TerminalBackend } from '../front/backend.ts'
+import { hasColors } from '../front/coloured-text.ts'
 import type { WorkerNotification } from './channel.ts'
 import { type Crash, startWorker, WorkerDied, type WorkerProcess } from './process.ts'
 import type { Answer, AnswerOf, OpeningStep, WorkerRequest } from './protocol.ts'

@@ -1,6 +1,6 @@
 import { createCli } from '../../../src/cli/cli.ts'
 import { exitOnOutputError, runCli } from '../../../src/cli/run-cli.ts'
-import { INIT_SYSTEMS } from '../../../src/units/init-systems.ts'
+import { INIT_SYSTEMS } from '../../../src/services/init-systems.ts'
 import { runit } from './runit.ts'
 
 exitOnOutputError()

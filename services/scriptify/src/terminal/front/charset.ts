@@ -1,4 +1,4 @@
-import { CliError, EXIT } from '../io/cli-error.ts'
+import { CliError, EXIT } from '../../io/cli-error.ts'
 
 /** What decoding makes of bytes that are not UTF-8. */
 const REPLACEMENT = '\ufffd'

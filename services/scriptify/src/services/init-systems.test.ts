@@ -4,14 +4,14 @@ import { expect, it } from 'vitest'
 import { INIT_SYSTEMS } from './init-systems.ts'
 
 const SRC = join(import.meta.dirname, '..')
-const OWN = /^units\/(systems\/|init-systems\.ts$)|\.test\.ts$/
+const OWN = /^services\/(systems\/|init-systems\.ts$)|\.test\.ts$/
 const NAMES = new RegExp(`\\b(${INIT_SYSTEMS.map(({ name }) => name).join('|')})\\b`)
 
 it('names an init system only in its own file', async () => {
   const files = (await readdir(SRC, { recursive: true })).filter(
     (file) => file.endsWith('.ts') && !OWN.test(file),
   )
-  expect(files).toContain('units/install/install-service.ts')
+  expect(files).toContain('services/install/install-service.ts')
   const namings = await Promise.all(files.map(findNamings))
   expect(namings.flat()).toEqual([])
 })

@@ -1,6 +1,6 @@
-import type { CliContext } from '../io/cli-context.ts'
+import type { CliContext } from '../../io/cli-context.ts'
+import type { SessionSetup } from '../worker/supervisor.ts'
 import { hasColors } from './coloured-text.ts'
-import type { SessionSetup } from './worker/supervisor.ts'
 
 /** What the process of a script receives as JSON; the script is its next argument, or else its standard input. */
 export interface ScriptSetup {

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { basename, extname, join, resolve } from 'node:path'
-import { CliError, EXIT } from '../io/cli-error.ts'
-import { findStats, requireReadable } from '../io/require-path.ts'
+import { CliError, EXIT } from '../../io/cli-error.ts'
+import { findStats, requireReadable } from '../../io/require-path.ts'
 import type { TerminalBackend } from './backend.ts'
 
 /** The folder of the preload files that come with scriptify. */
-const SHIPPED_FOLDER = join(import.meta.dirname, '..', '..', '..', '..', 'templates', 'scriptify')
+const SHIPPED_FOLDER = join(import.meta.dirname, '..', '..', '..', '..', '..', 'templates', 'scriptify')
 
 /**
  * The absolute path of the preload file that --preload names, relative to rootdir or to the current folder. Throws a CliError:

@@ -1,10 +1,10 @@
-import { EXIT } from '../io/cli-error.ts'
+import { EXIT } from '../../io/cli-error.ts'
+import type { SessionSetup } from '../worker/supervisor.ts'
 import { formatBanner } from './banner.ts'
 import { openUntilSignal, PROMPT_SIGNALS, untilSignal } from './end-signals.ts'
 import { historyPath, openHistory } from './history.ts'
 import { createPrompt } from './prompt.ts'
 import { openSession } from './session.ts'
-import type { SessionSetup } from './worker/supervisor.ts'
 
 export interface PromptModeOptions {
   /** The environment of the terminal itself, which may differ from that of the session. */

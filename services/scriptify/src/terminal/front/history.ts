@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { xdgFolder } from '../../bin/xdg-folder.cjs'
+import { xdgFolder } from '../../../bin/xdg-folder.cjs'
 
 const MAX_ENTRIES = 10_000
 const NAME = '(pass(word|wd)?|pwd|secret|token|api[-_]?key|credentials?)'

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { linksTo } from '../../../src/units/folders.ts'
-import { type InitSystem, UNCONFINED } from '../../../src/units/init-system.ts'
-import { LOG_ROTATION, launcherFile, launcherLog } from '../../../src/units/paths.ts'
-import { command, optionalCommand, runCommand } from '../../../src/units/run-command.ts'
+import { linksTo } from '../../../src/services/folders.ts'
+import { type InitSystem, UNCONFINED } from '../../../src/services/init-system.ts'
+import { LOG_ROTATION, launcherFile, launcherLog } from '../../../src/services/paths.ts'
+import { command, optionalCommand, runCommand } from '../../../src/services/run-command.ts'
 
 /** A fifth init system. Its unit is a folder: runit starts `run` in it, and starts at boot what /etc/service links to. */
 export const runit: InitSystem = {

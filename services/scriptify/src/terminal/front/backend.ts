@@ -1,5 +1,5 @@
-import type { RuntimeName } from '../classes/choose-runtime.ts'
-import type { CommandWords } from '../io/replace-process.ts'
+import type { RuntimeName } from '../../classes/choose-runtime.ts'
+import type { CommandWords } from '../../io/replace-process.ts'
 
 export interface BackendOptions {
   rootdir: string

@@ -1,5 +1,5 @@
-import type { Service } from '../../src/units/service.ts'
-import { systemd } from '../../src/units/systems/systemd.ts'
+import type { Service } from '../../src/services/service.ts'
+import { systemd } from '../../src/services/systems/systemd.ts'
 
 /** A checked service of another host: what its init system can do does not depend on this machine. */
 export const aService = (changes: Partial<Service> = {}): Service => ({

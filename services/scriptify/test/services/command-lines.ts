@@ -1,6 +1,6 @@
 import { anyCharacter } from '@latchkey/shared/test/any-character.ts'
 import fc from 'fast-check'
-import { quoteSystemdWord } from '../../src/units/systems/systemd-grammar.ts'
+import { quoteSystemdWord } from '../../src/services/systems/systemd-grammar.ts'
 import { type Machine, run, succeed } from './machine.ts'
 
 /** A folder outside /run: nothing can be copied into a memory file system. */

@@ -1,6 +1,6 @@
 import type { Writable } from 'node:stream'
 import { styleText } from 'node:util'
-import type { Output } from '../io/cli-context.ts'
+import type { Output } from '../../io/cli-context.ts'
 import { describeInvalidText } from './charset.ts'
 import { isDotCommand, runDotCommand } from './dot-commands.ts'
 import type { History } from './history.ts'

@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { INIT_SYSTEMS } from '../../src/units/init-systems.ts'
+import { INIT_SYSTEMS } from '../../src/services/init-systems.ts'
 import { runInProcess } from '../run-in-process.ts'
 
 const HOME = '/opt/latchkey/services/scriptify'

@@ -394,7 +394,7 @@ describe.runIf(await hasDocker())('install and uninstall', () => {
 
     it('installs for an init system that one file, one template and one line of registration add', async () => {
       const registered = (...words: string[]) =>
-        run(machine, 'node', `${HOME}/services/scriptify/test/units/runit/scriptify.ts`, ...words)
+        run(machine, 'node', `${HOME}/services/scriptify/test/services/runit/scriptify.ts`, ...words)
       const method = ['--class', probe.record, '--rootdir', probe.rootdir]
       const install = [
         'install',

@@ -1,6 +1,6 @@
 import { anyCharacter } from '@latchkey/shared/test/any-character.ts'
 import fc from 'fast-check'
-import { parseEnvFile, renderEnvFile } from '../../src/units/env-file.ts'
+import { parseEnvFile, renderEnvFile } from '../../src/services/env-file.ts'
 import { type Machine, run, succeed } from './machine.ts'
 
 const MARK = '# scriptify: managed service=x template=systemd v=1\n'

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import { CliError, EXIT, errorCode } from '../io/cli-error.ts'
-import { parseEnvEntries } from '../io/env-entries.ts'
-import { parseEnvFile, requireReadableEnvFile } from '../units/env-file.ts'
-import { environmentFile } from '../units/paths.ts'
-import { requireServiceName } from '../units/service-name.ts'
+import { CliError, EXIT, errorCode } from '../../io/cli-error.ts'
+import { parseEnvEntries } from '../../io/env-entries.ts'
+import { parseEnvFile, requireReadableEnvFile } from '../../services/env-file.ts'
+import { environmentFile } from '../../services/paths.ts'
+import { requireServiceName } from '../../services/service-name.ts'
 
 /** The named service's stored environment, overridden by --env entries. Throws a CliError for an invalid or unknown service or entry. */
 export async function readTerminalEnvironment(

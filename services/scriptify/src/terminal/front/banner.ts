@@ -1,7 +1,7 @@
 import { styleText } from 'node:util'
+import type { Opened, SessionSetup } from '../worker/supervisor.ts'
 import { printableInColours } from './coloured-text.ts'
 import type { History } from './history.ts'
-import type { Opened, SessionSetup } from './worker/supervisor.ts'
 
 interface BannerFacts {
   opened: Opened

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseSchedule } from '../../src/units/systems/crontab-schedule.ts'
+import { parseSchedule } from '../../src/services/systems/crontab-schedule.ts'
 import { hasDocker } from '../terminal-docker.ts'
 import {
   eventually,

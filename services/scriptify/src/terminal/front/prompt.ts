@@ -1,5 +1,5 @@
 import { styleText } from 'node:util'
-import type { RuntimeName } from '../classes/choose-runtime.ts'
+import type { RuntimeName } from '../../classes/choose-runtime.ts'
 import { dotCommandNames } from './dot-commands.ts'
 import type { History } from './history.ts'
 import { createInterrupter, type Interrupter } from './interrupter.ts'

@@ -1,12 +1,12 @@
-import type { Answer } from './worker/protocol.ts'
-import { createSessionMemory, type SessionMemory } from './worker/session-memory.ts'
+import type { Answer } from '../worker/protocol.ts'
+import { createSessionMemory, type SessionMemory } from '../worker/session-memory.ts'
 import {
   notesOf,
   type Opened,
   type SessionOptions,
   type SupervisedWorker,
   superviseWorker,
-} from './worker/supervisor.ts'
+} from '../worker/supervisor.ts'
 
 export type StatementOutcome =
   | { status: 'shown'; text: string }
