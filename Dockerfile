@@ -23,6 +23,7 @@ COPY shared/text/package.json shared/text/
 COPY services/auth-api/package.json services/auth-api/
 COPY services/mailer-worker/package.json services/mailer-worker/
 COPY services/scriptify/package.json services/scriptify/
+COPY test-support/package.json test-support/
 RUN npm ci --omit=dev --workspaces --include-workspace-root=false \
   && find node_modules \( -name '*.map' -o -name '*.ts' -o -name '*.cts' -o -name '*.mts' -o -name '*.md' \) -type f -delete
 # npm describes a tree in which nothing is missing and nothing is unneeded. Without its time and its random number the

@@ -1,15 +1,15 @@
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
+import { ProgressReporter } from '@latchkey/test-support/suites/progress-reporter.ts'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { ProgressReporter } from './services/test/suites/progress-reporter.ts'
 
 /** The projects of a command, by the name that Vitest's option `--mode` gives it; `test` is Vitest's own. */
 const SUITES: Record<string, () => Promise<{ projects: TestProjectInlineConfiguration[] }>> = {
-  test: () => import('./services/test/suites/test.ts'),
-  slow: () => import('./services/test/suites/slow.ts'),
-  soak: () => import('./services/test/suites/soak.ts'),
-  engine: () => import('./services/test/suites/engine.ts'),
+  test: () => import('@latchkey/test-support/suites/test.ts'),
+  slow: () => import('@latchkey/test-support/suites/slow.ts'),
+  soak: () => import('@latchkey/test-support/suites/soak.ts'),
+  engine: () => import('@latchkey/test-support/suites/engine.ts'),
 }
 
 // The suites start the services and scriptify a thousand times: each compiles only what has changed since.
@@ -28,7 +28,7 @@ export default defineConfig(async ({ mode }) => {
     test: {
       // One file more than there are processors, since some of a run waits; with five, requests waited too long for a connection.
       maxWorkers: 3,
-      globalSetup: ['services/test/servers/shared-servers.ts'],
+      globalSetup: ['test-support/servers/shared-servers.ts'],
       reporters: [new ProgressReporter(), ...(process.env.GITHUB_ACTIONS ? ['github-actions' as const] : [])],
       sequence: { sequencer: inProjectOrder(projects.map(({ test }) => String(test?.name))) },
       projects: projects.map(({ test }) => ({ test: { ...test, env } })),

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isInstalled } from '@latchkey/test-support/installed-program.ts'
 import { describe, expect, it } from 'vitest'
-import { isInstalled } from '../services/test/support/installed-program.ts'
 import { readAlerts, readRules } from './rules.ts'
 
 const read = (path: string) => readFileSync(join(import.meta.dirname, path), 'utf8')

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
 import { DEFAULT_POLICY } from '@latchkey/shared/passwords/test/default-policy.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
+import { aUser } from '@latchkey/test-support/a-user.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
   answer,
@@ -10,13 +11,7 @@ import {
   enrolUser,
   factorSettings,
 } from '../../services/auth-api/test/support/factors.ts'
-import {
-  aUser,
-  bearer,
-  logIn,
-  startApp,
-  type TestApp,
-} from '../../services/auth-api/test/support/start-app.ts'
+import { bearer, logIn, startApp, type TestApp } from '../../services/auth-api/test/support/start-app.ts'
 import { describeFactors, removeAccountFactors, resealFactors } from '../accounts/account-factors.ts'
 import type { AdminContext } from '../admin-context.ts'
 

@@ -14,15 +14,15 @@ import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import { VALID_FROM_PROPERTY, validFromOf } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { printableLines } from '@latchkey/text/printable.ts'
-import { UnrecoverableError } from 'bullmq'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { olderSchema } from '../../services/test/support/older-schemas.ts'
+import { olderSchema } from '@latchkey/test-support/older-schemas.ts'
 import {
   createEmptyDatabase,
   createTestDatabase,
   type TestDatabase,
-} from '../../services/test/support/test-database.ts'
+} from '@latchkey/test-support/test-database.ts'
+import { printableLines } from '@latchkey/text/printable.ts'
+import { UnrecoverableError } from 'bullmq'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createNotify } from '../admin-context.ts'
 import { Audit } from '../audit.ts'
 import { Migrations } from '../migrations.ts'

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { DEFAULT_POLICY } from '@latchkey/shared/passwords/test/default-policy.ts'
 import { PHP_HASHES } from '@latchkey/shared/passwords/test/php-hashes.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   createEmptyDatabase,
   createTestDatabase,
   type TestDatabase,
-} from '../../services/test/support/test-database.ts'
+} from '@latchkey/test-support/test-database.ts'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   deleteAccount,
   restoreAccount,

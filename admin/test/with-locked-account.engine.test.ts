@@ -1,7 +1,7 @@
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../services/test/support/test-database.ts'
 import { withLockedAccount } from '../accounts/with-locked-account.ts'
 
 let database: TestDatabase

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
-import { listFiles } from '../../services/test/support/list-files.ts'
+import { listFiles } from '@latchkey/test-support/list-files.ts'
 import { anchorOf } from './markdown.ts'
 
 /** Folders and files of the root that a page may name in its text. */

@@ -3,7 +3,7 @@ import { cp, mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { listFiles } from '../../services/test/support/list-files.ts'
+import { listFiles } from '@latchkey/test-support/list-files.ts'
 
 export const ROOT: string = join(import.meta.dirname, '..', '..')
 

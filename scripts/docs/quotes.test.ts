@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { listFiles } from '@latchkey/test-support/list-files.ts'
 import { expect, it } from 'vitest'
-import { listFiles } from '../../services/test/support/list-files.ts'
 import { findPages } from './broken-references.ts'
 import { ROOT } from './checkout.ts'
 

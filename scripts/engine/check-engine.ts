@@ -11,8 +11,8 @@ import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { errorMessage } from '@latchkey/shared/errors/app-error.ts'
 import { describeRights, FIND_RIGHTS, type QueueRights } from '@latchkey/shared/mail/queue/queue-backend.ts'
+import { dropEverything, listFunctions, listTables } from '@latchkey/test-support/given-database.ts'
 import { formatTable } from '../../admin/console/format-table.ts'
-import { dropEverything, listFunctions, listTables } from '../../services/test/support/given-database.ts'
 import { AREAS, type Area, fileOf } from './areas.ts'
 
 const USAGE = `Usage: npm run check:engine -- <url>

@@ -1,13 +1,9 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { ownSettings, WITHOUT_INBOX } from '@latchkey/test-support/npm-start.ts'
+import { countRows, createEmptyDatabase, createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { ownSettings, WITHOUT_INBOX } from '../../services/test/support/npm-start.ts'
-import {
-  countRows,
-  createEmptyDatabase,
-  createTestDatabase,
-} from '../../services/test/support/test-database.ts'
 import { launchHere } from './launch-here.ts'
 import { loadLaunchEnvironment } from './launch-settings.ts'
 import { prepareDatabase } from './prepare-database.ts'

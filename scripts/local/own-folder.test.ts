@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { mkdtempDisposable } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { waitFor } from '@latchkey/test-support/wait-for.ts'
 import { expect, it } from 'vitest'
-import { waitFor } from '../../services/test/support/wait-for.ts'
 import { createOwnFolder } from './own-folder.ts'
 
 /** A process that does not ask for the end of its child: it blocks. */

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   answers,
   npmStart,
@@ -6,8 +5,9 @@ import {
   type Start,
   signalGroup,
   WITHOUT_INBOX,
-} from '../../services/test/support/npm-start.ts'
-import { createEmptyDatabase } from '../../services/test/support/test-database.ts'
+} from '@latchkey/test-support/npm-start.ts'
+import { createEmptyDatabase } from '@latchkey/test-support/test-database.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 describe('npm start', () => {
   let own: Awaited<ReturnType<typeof ownSettings>>

@@ -4,7 +4,6 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   adminFileOf,
   answers,
@@ -18,7 +17,8 @@ import {
   type Start,
   signalGroup,
   WITHOUT_INBOX,
-} from '../../services/test/support/npm-start.ts'
+} from '@latchkey/test-support/npm-start.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { launchHere } from './launch-here.ts'
 
 const NEW_PASSWORD = 'N3w-p4ssw0rd!'

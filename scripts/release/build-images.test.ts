@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isInstalled } from '@latchkey/test-support/installed-program.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { isInstalled } from '../../services/test/support/installed-program.ts'
 
 /** In the place of docker: prints its arguments and the labels. */
 const DOCKER = '#!/bin/sh\necho "$*|$REVISION|$CREATED|$SOURCE"\n'

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { listFiles } from '@latchkey/test-support/list-files.ts'
 import { expect, it } from 'vitest'
 import manifest from '../../package.json' with { type: 'json' }
 import lock from '../../package-lock.json' with { type: 'json' }
-import { listFiles } from '../../services/test/support/list-files.ts'
 import { toDebianVersion } from './packages/debian-package.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -1,10 +1,10 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startProject } from '@latchkey/test-support/compose-project.ts'
+import { ROOT } from '@latchkey/test-support/images.ts'
 import { describe, expect, it } from 'vitest'
 import { readSnippets } from '../../scripts/docs/snippets.ts'
-import { startProject } from './support/compose-project.ts'
-import { ROOT } from './support/images.ts'
 
 const CREDENTIALS = { username: 'user@example.com', password: '!P4ssw0rdstr!' }
 

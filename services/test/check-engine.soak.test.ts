@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { listFunctions, listTables } from '@latchkey/test-support/given-database.ts'
+import { createEmptyDatabase } from '@latchkey/test-support/test-database.ts'
 import { describe, expect, it } from 'vitest'
-import { listFunctions, listTables } from './support/given-database.ts'
-import { createEmptyDatabase } from './support/test-database.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../scripts/engine/check-engine.ts')
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ROOT, run } from '@latchkey/test-support/images.ts'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { ROOT, run } from './support/images.ts'
 
 interface ComposeService {
   image: string

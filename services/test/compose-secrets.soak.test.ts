@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
+import { docker, imageOf } from '@latchkey/test-support/images.ts'
+import { builtServiceImages } from '@latchkey/test-support/servers/shared-server.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { builtServiceImages } from './servers/shared-server.ts'
-import { docker, imageOf } from './support/images.ts'
 
 beforeAll(builtServiceImages)
 

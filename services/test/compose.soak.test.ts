@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { docker, ROOT, run } from '@latchkey/test-support/images.ts'
+import { type Ended, endedOf } from '@latchkey/test-support/scriptify-image.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { docker, ROOT, run } from './support/images.ts'
-import { type Ended, endedOf } from './support/scriptify-image.ts'
 
 const PASSWORD = '!P4ssw0rdstr!'
 const NEW_PASSWORD = 'Qx7!mountain-Vr'

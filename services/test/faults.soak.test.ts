@@ -1,14 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { type ComposeProject, startProject } from '@latchkey/test-support/compose-project.ts'
+import { docker, logsOf } from '@latchkey/test-support/images.ts'
+import { type Mailbox, openMailbox } from '@latchkey/test-support/mailbox.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { type ComposeProject, startProject } from './support/compose-project.ts'
-import { docker, logsOf } from './support/images.ts'
-import { type Mailbox, openMailbox } from './support/mailbox.ts'
 
 /** How often each container is killed; raised by hand for a longer soak. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
 const REQUESTS_PER_SECOND = 20
 const RECOVERY_TIMEOUT_MS = 90_000
-const FILES = ['services/test/support/faults.compose.yml']
+const FILES = ['test-support/faults.compose.yml']
 
 describe('a compose project while its containers are killed', () => {
   it('loses no accepted mail and recovers without help', async () => {

@@ -1,10 +1,10 @@
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
+import { addressOf, startAuthApiProcess } from '@latchkey/test-support/auth-api-process.ts'
+import { docker } from '@latchkey/test-support/images.ts'
+import { postgresContainer } from '@latchkey/test-support/postgres-container.ts'
 import { RedisContainer } from '@testcontainers/redis'
 import { describe, expect, it } from 'vitest'
-import { addressOf, startAuthApiProcess } from './support/auth-api-process.ts'
-import { docker } from './support/images.ts'
-import { postgresContainer } from './support/postgres-container.ts'
 
 const FILLER = '/var/lib/postgresql/filler'
 /** More than fit into the free pages of the tables. */

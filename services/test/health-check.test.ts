@@ -2,9 +2,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ROOT } from '@latchkey/test-support/images.ts'
 import Fastify from 'fastify'
 import { describe, expect, it } from 'vitest'
-import { ROOT } from './support/images.ts'
 
 /** The commands of the Dockerfile, by the setting that names the port. */
 const PROBES = [

@@ -1,10 +1,10 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { layerEntriesOf, layersOf } from '@latchkey/test-support/image-contents.ts'
+import { docker, ROOT, run, VERSION } from '@latchkey/test-support/images.ts'
+import { builtScriptifyImage, builtServiceImages } from '@latchkey/test-support/servers/shared-server.ts'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { builtScriptifyImage, builtServiceImages } from './servers/shared-server.ts'
-import { layerEntriesOf, layersOf } from './support/image-contents.ts'
-import { docker, ROOT, run, VERSION } from './support/images.ts'
 
 const CHECKOUT = [
   ...['.dockerignore', '.npmrc', 'Dockerfile', 'package.json', 'package-lock.json'],

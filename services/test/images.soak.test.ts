@@ -1,10 +1,19 @@
 import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { bytesAboveRuntime, unlistedPackages } from '@latchkey/test-support/image-contents.ts'
+import {
+  docker,
+  imageOf,
+  logsOf,
+  ROOT,
+  run,
+  SERVICES,
+  type ServiceName,
+  VERSION,
+} from '@latchkey/test-support/images.ts'
+import { builtServiceImages } from '@latchkey/test-support/servers/shared-server.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { builtServiceImages } from './servers/shared-server.ts'
-import { bytesAboveRuntime, unlistedPackages } from './support/image-contents.ts'
-import { docker, imageOf, logsOf, ROOT, run, SERVICES, type ServiceName, VERSION } from './support/images.ts'
 
 beforeAll(builtServiceImages)
 

@@ -2,9 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { type Migration, readAllMigrations } from '@latchkey/shared/database/migration-files.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import { mysqlContainer } from '@latchkey/test-support/mysql-container.ts'
 import mysql from 'mysql2/promise'
 import { expect, inject, it, onTestFinished } from 'vitest'
-import { mysqlContainer } from './support/mysql-container.ts'
 
 const WAIT_TIMEOUT_SECONDS = 5
 const WIDER: Migration = {

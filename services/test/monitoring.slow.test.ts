@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openMailQueue } from '@latchkey/shared/mail/queue/mail-queue.ts'
 import { aMailJob } from '@latchkey/shared/mail/queue/test/a-mail-job.ts'
+import { docker, imageOf, ROOT, type ServiceName } from '@latchkey/test-support/images.ts'
+import { builtServiceImages } from '@latchkey/test-support/servers/shared-server.ts'
 import { RedisContainer } from '@testcontainers/redis'
 import { GenericContainer, Wait } from 'testcontainers'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { builtServiceImages } from './servers/shared-server.ts'
-import { docker, imageOf, ROOT, type ServiceName } from './support/images.ts'
 
 beforeAll(builtServiceImages)
 

@@ -6,14 +6,19 @@ import { readAllMigrations } from '@latchkey/shared/database/migration-files.ts'
 import { createMigrator, MIGRATION_LOCK } from '@latchkey/shared/database/migrations.ts'
 import { withRowLock } from '@latchkey/shared/database/mysql/row-lock.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
+import { addressOf, type Service, startAuthApiProcess } from '@latchkey/test-support/auth-api-process.ts'
+import {
+  CLUSTERS,
+  type ClusterNode,
+  type MysqlCluster,
+  startCluster,
+} from '@latchkey/test-support/mysql-clusters.ts'
+import { migrate } from '@latchkey/test-support/servers/migrated-template.ts'
+import { hasDocker } from '@latchkey/test-support/servers/shared-server.ts'
+import { serviceUrl } from '@latchkey/test-support/test-database.ts'
+import { waitFor } from '@latchkey/test-support/wait-for.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { aUser, PASSWORD } from '../auth-api/test/support/start-app.ts'
-import { migrate } from './servers/migrated-template.ts'
-import { hasDocker } from './servers/shared-server.ts'
-import { addressOf, type Service, startAuthApiProcess } from './support/auth-api-process.ts'
-import { CLUSTERS, type ClusterNode, type MysqlCluster, startCluster } from './support/mysql-clusters.ts'
-import { serviceUrl } from './support/test-database.ts'
-import { waitFor } from './support/wait-for.ts'
 
 /** How often each fault happens. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { addUser, CREDENTIALS, openProxy, proxyEnvironment } from '@latchkey/test-support/behind-proxy.ts'
+import { type ComposeProject, startProject } from '@latchkey/test-support/compose-project.ts'
+import { docker, SERVICES } from '@latchkey/test-support/images.ts'
+import { keepLoggingIn, longestGap } from '@latchkey/test-support/keep-logging-in.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { addUser, CREDENTIALS, openProxy, proxyEnvironment } from './support/behind-proxy.ts'
-import { type ComposeProject, startProject } from './support/compose-project.ts'
-import { docker, SERVICES } from './support/images.ts'
-import { keepLoggingIn, longestGap } from './support/keep-logging-in.ts'
 
 const FILES = ['docker-compose.prod.yml']
 const SMTP_PASSWORD = 'the-password-of-the-mail-server'

@@ -1,8 +1,8 @@
 import { getScheme, PASSWORD_SCHEMES } from '@latchkey/shared/passwords/schemes.ts'
+import { docker } from '@latchkey/test-support/images.ts'
+import { HARDENED, IMAGE } from '@latchkey/test-support/scriptify-image.ts'
+import { builtScriptifyImage } from '@latchkey/test-support/servers/shared-server.ts'
 import { beforeAll, expect, it } from 'vitest'
-import { builtScriptifyImage } from './servers/shared-server.ts'
-import { docker } from './support/images.ts'
-import { HARDENED, IMAGE } from './support/scriptify-image.ts'
 
 const PASSWORDS = ['c0rrect-Horse!', 'Пароль-Корот7!']
 

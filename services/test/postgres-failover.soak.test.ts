@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import { type ComposeProject, startProject } from '@latchkey/test-support/compose-project.ts'
+import { type Answer, PASSWORD, startLoad } from '@latchkey/test-support/failover-load.ts'
+import { findFreePort } from '@latchkey/test-support/free-port.ts'
+import { docker } from '@latchkey/test-support/images.ts'
+import { openMailbox } from '@latchkey/test-support/mailbox.ts'
+import { sharedServer } from '@latchkey/test-support/servers/shared-server.ts'
 import { expect, it } from 'vitest'
-import { sharedServer } from './servers/shared-server.ts'
-import { type ComposeProject, startProject } from './support/compose-project.ts'
-import { type Answer, PASSWORD, startLoad } from './support/failover-load.ts'
-import { findFreePort } from './support/free-port.ts'
-import { docker } from './support/images.ts'
-import { openMailbox } from './support/mailbox.ts'
 
 /** How often each fault occurs; raised by hand for a longer soak. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
@@ -31,7 +31,7 @@ it('loses nothing that was acknowledged while PostgreSQL fails over', async () =
   await sharedServer('patroni-image')
   const project = await startProject({
     base: `${EXAMPLE}/compose.yml`,
-    files: ['services/test/support/faults.compose.yml'],
+    files: ['test-support/faults.compose.yml'],
     environment: {
       MAIL_URL: `smtp://host.docker.internal:${mailbox.port}`,
       HAPROXY_STATS_PORT: `127.0.0.1:${stats}`,

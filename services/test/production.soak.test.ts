@@ -1,12 +1,12 @@
+import { startProject } from '@latchkey/test-support/compose-project.ts'
+import { ROOT } from '@latchkey/test-support/images.ts'
+import { openMailbox } from '@latchkey/test-support/mailbox.ts'
+import { builtScriptifyImage } from '@latchkey/test-support/servers/shared-server.ts'
 import { describe, expect, it } from 'vitest'
 import { readSnippets } from '../../scripts/docs/snippets.ts'
-import { builtScriptifyImage } from './servers/shared-server.ts'
-import { startProject } from './support/compose-project.ts'
-import { ROOT } from './support/images.ts'
-import { openMailbox } from './support/mailbox.ts'
 
 /** The compose file by which a container reaches the mailbox of the test. */
-const EXTRA_HOST = 'services/test/support/faults.compose.yml'
+const EXTRA_HOST = 'test-support/faults.compose.yml'
 
 /** The block of the page, with a mail server that exists. */
 function productionCommands(mailUrl: string): string {

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Database } from '@latchkey/shared/database/database.ts'
+import { PASSWORD } from '@latchkey/test-support/a-user.ts'
+import { addressOf, startAuthApiProcess } from '@latchkey/test-support/auth-api-process.ts'
+import type { Mailbox } from '@latchkey/test-support/mailbox.ts'
+import { type RedisServers, startRedisServers } from '@latchkey/test-support/redis-servers.ts'
+import { repeat } from '@latchkey/test-support/repeat.ts'
+import { startServices } from '@latchkey/test-support/running-services.ts'
+import { hasDocker } from '@latchkey/test-support/servers/shared-server.ts'
+import { serviceUrl } from '@latchkey/test-support/test-database.ts'
 import { describe, expect, it } from 'vitest'
-import { PASSWORD } from '../auth-api/test/support/start-app.ts'
-import { hasDocker } from './servers/shared-server.ts'
-import { addressOf, startAuthApiProcess } from './support/auth-api-process.ts'
-import type { Mailbox } from './support/mailbox.ts'
-import { type RedisServers, startRedisServers } from './support/redis-servers.ts'
-import { repeat } from './support/repeat.ts'
-import { startServices } from './support/running-services.ts'
-import { serviceUrl } from './support/test-database.ts'
 
 /** How many mails are accepted at least; by hand, MAILS=5000 REQUESTS_PER_SECOND=50. */
 const MAILS = Number(process.env.MAILS ?? 500)

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { TestUser } from '@latchkey/test-support/a-user.ts'
+import { COMBINATIONS } from '@latchkey/test-support/mail-servers.ts'
+import { type RunningServices, startServices } from '@latchkey/test-support/running-services.ts'
+import { hasDocker } from '@latchkey/test-support/servers/shared-server.ts'
+import { waitFor } from '@latchkey/test-support/wait-for.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { TestUser } from '../auth-api/test/support/start-app.ts'
-import { hasDocker } from './servers/shared-server.ts'
-import { COMBINATIONS } from './support/mail-servers.ts'
-import { type RunningServices, startServices } from './support/running-services.ts'
-import { waitFor } from './support/wait-for.ts'
 
 /** How long a server is unavailable; by hand, 60 seconds at 20 requests a second. */
 const OUTAGE_SECONDS = Number(process.env.OUTAGE_SECONDS ?? 6)

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
-import { PASSWORD } from '../auth-api/test/support/start-app.ts'
-import { hasDocker } from './servers/shared-server.ts'
-import type { Mailbox } from './support/mailbox.ts'
+import { PASSWORD } from '@latchkey/test-support/a-user.ts'
+import type { Mailbox } from '@latchkey/test-support/mailbox.ts'
 import {
   type Answer,
   findLeaks,
   NEW_PASSWORD,
   type RunningServices,
   startServices,
-} from './support/running-services.ts'
+} from '@latchkey/test-support/running-services.ts'
+import { hasDocker } from '@latchkey/test-support/servers/shared-server.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest'
 
 describe.skipIf(!hasDocker()).each(inject('combinations'))('a forgotten password on %s', (combination) => {
   let flow: RunningServices

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { docker, imageOf, logsOf } from '@latchkey/test-support/images.ts'
+import { startServers } from '@latchkey/test-support/mail-servers.ts'
+import { openProducer } from '@latchkey/test-support/producer.ts'
+import { builtServiceImages } from '@latchkey/test-support/servers/shared-server.ts'
 import autocannon from 'autocannon'
 import { GenericContainer, Network, type StartedNetwork, Wait } from 'testcontainers'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { builtServiceImages } from './servers/shared-server.ts'
-import { docker, imageOf, logsOf } from './support/images.ts'
-import { startServers } from './support/mail-servers.ts'
-import { openProducer } from './support/producer.ts'
 
 beforeAll(builtServiceImages)
 

@@ -1,11 +1,11 @@
+import { addUser, CREDENTIALS, openProxy, proxyEnvironment } from '@latchkey/test-support/behind-proxy.ts'
+import { type ComposeProject, startProject } from '@latchkey/test-support/compose-project.ts'
+import { docker, imageOf, ROOT } from '@latchkey/test-support/images.ts'
+import { keepLoggingIn } from '@latchkey/test-support/keep-logging-in.ts'
+import { openMailbox } from '@latchkey/test-support/mailbox.ts'
 import { decodeProtectedHeader } from 'jose'
 import { expect, it } from 'vitest'
 import { readSnippets } from '../../scripts/docs/snippets.ts'
-import { addUser, CREDENTIALS, openProxy, proxyEnvironment } from './support/behind-proxy.ts'
-import { type ComposeProject, startProject } from './support/compose-project.ts'
-import { docker, imageOf, ROOT } from './support/images.ts'
-import { keepLoggingIn } from './support/keep-logging-in.ts'
-import { openMailbox } from './support/mailbox.ts'
 
 /** The commands of the page, and those of them that sign with a key. */
 const ALL_COMMANDS = readSnippets(ROOT, 'docs/how-to/rotate-a-secret.md')
@@ -13,7 +13,7 @@ const ALL_COMMANDS = readSnippets(ROOT, 'docs/how-to/rotate-a-secret.md')
   .flatMap(({ text }) => text.split('\n').filter((line) => line.startsWith('scripts/')))
 const isOfKey = (line: string) => line.includes('jwt-key')
 const [COMMANDS, KEY_COMMANDS] = [ALL_COMMANDS.filter((line) => !isOfKey(line)), ALL_COMMANDS.filter(isOfKey)]
-const FILES = ['docker-compose.prod.yml', 'services/test/support/faults.compose.yml']
+const FILES = ['docker-compose.prod.yml', 'test-support/faults.compose.yml']
 
 /** One host in production behind the proxy, with a load of logins and of resets. */
 async function startLoaded(database: 'postgres' | 'mysql', mailUrl: string) {

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import { imageOf } from '@latchkey/test-support/images.ts'
+import { startServers } from '@latchkey/test-support/mail-servers.ts'
+import { openMailbox } from '@latchkey/test-support/mailbox.ts'
+import { openProducer } from '@latchkey/test-support/producer.ts'
+import { builtServiceImages } from '@latchkey/test-support/servers/shared-server.ts'
 import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { builtServiceImages } from './servers/shared-server.ts'
-import { imageOf } from './support/images.ts'
-import { startServers } from './support/mail-servers.ts'
-import { openMailbox } from './support/mailbox.ts'
-import { openProducer } from './support/producer.ts'
 
 beforeAll(builtServiceImages)
 

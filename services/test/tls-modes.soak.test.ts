@@ -3,9 +3,9 @@ import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { prepareQueue } from '@latchkey/shared/mail/queue/queue-backend.ts'
 import { openRedis } from '@latchkey/shared/redis/open-redis.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
+import { anAuthority } from '@latchkey/test-support/certificate-authority.ts'
+import { SERVERS, startServer } from '@latchkey/test-support/tls-servers.ts'
 import { describe, expect, it } from 'vitest'
-import { anAuthority } from './support/certificate-authority.ts'
-import { SERVERS, startServer } from './support/tls-servers.ts'
 
 const WAIT_MS = 5_000
 

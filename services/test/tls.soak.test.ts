@@ -1,16 +1,20 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import {
+  addressOf,
+  serviceEnvironment,
+  startAuthApiProcess,
+} from '@latchkey/test-support/auth-api-process.ts'
+import { type Authority, anAuthority } from '@latchkey/test-support/certificate-authority.ts'
+import { ROOT, run } from '@latchkey/test-support/images.ts'
+import { startRedisServers } from '@latchkey/test-support/redis-servers.ts'
+import { startServices } from '@latchkey/test-support/running-services.ts'
+import { SERVERS, startServer } from '@latchkey/test-support/tls-servers.ts'
+import { startWorkerProcess } from '@latchkey/test-support/worker-process.ts'
 import { SMTPServer } from 'smtp-server'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { readSnippets } from '../../scripts/docs/snippets.ts'
-import { addressOf, serviceEnvironment, startAuthApiProcess } from './support/auth-api-process.ts'
-import { type Authority, anAuthority } from './support/certificate-authority.ts'
-import { ROOT, run } from './support/images.ts'
-import { startRedisServers } from './support/redis-servers.ts'
-import { startServices } from './support/running-services.ts'
-import { SERVERS, startServer } from './support/tls-servers.ts'
-import { startWorkerProcess } from './support/worker-process.ts'
 
 /** The addresses of the page, by their schemes. */
 const URLS = readSnippets(ROOT, 'docs/how-to/encrypt-connections.md')

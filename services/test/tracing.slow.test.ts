@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { PASSWORD } from '@latchkey/test-support/a-user.ts'
+import { type RunningServices, startServices } from '@latchkey/test-support/running-services.ts'
+import { hasDocker } from '@latchkey/test-support/servers/shared-server.ts'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { PASSWORD } from '../auth-api/test/support/start-app.ts'
-import { hasDocker } from './servers/shared-server.ts'
-import { type RunningServices, startServices } from './support/running-services.ts'
 
 interface Span {
   service: string

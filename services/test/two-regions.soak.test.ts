@@ -1,13 +1,13 @@
 import { hash, randomUUID } from 'node:crypto'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { type ComposeProject, startProject } from '@latchkey/test-support/compose-project.ts'
+import { type Answer, type Load, PASSWORD, startLoad } from '@latchkey/test-support/failover-load.ts'
+import { findFreePort } from '@latchkey/test-support/free-port.ts'
+import { docker, logsOf } from '@latchkey/test-support/images.ts'
+import { openMailbox } from '@latchkey/test-support/mailbox.ts'
+import { sharedServer } from '@latchkey/test-support/servers/shared-server.ts'
 import { expect, it, onTestFinished } from 'vitest'
-import { sharedServer } from './servers/shared-server.ts'
-import { type ComposeProject, startProject } from './support/compose-project.ts'
-import { type Answer, type Load, PASSWORD, startLoad } from './support/failover-load.ts'
-import { findFreePort } from './support/free-port.ts'
-import { docker, logsOf } from './support/images.ts'
-import { openMailbox } from './support/mailbox.ts'
 
 const EXAMPLE = 'docs/examples/high-availability'
 const SERVERS = ['postgres-1', 'postgres-2', 'postgres-3']
@@ -135,7 +135,7 @@ async function promote(to: ComposeProject): Promise<void> {
 const startRegion = async (name: 'a' | 'b', environment: Record<string, string>): Promise<ComposeProject> =>
   startProject({
     base: `${EXAMPLE}/compose.yml`,
-    files: [`${EXAMPLE}/two-regions/compose.yml`, 'services/test/support/faults.compose.yml'],
+    files: [`${EXAMPLE}/two-regions/compose.yml`, 'test-support/faults.compose.yml'],
     environment: {
       ...environment,
       REGION: `region-${name}`,

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { docker, imageOf, logsOf, run, SERVICES } from '@latchkey/test-support/images.ts'
+import { postgresContainer } from '@latchkey/test-support/postgres-container.ts'
+import { builtServiceImages } from '@latchkey/test-support/servers/shared-server.ts'
 import { GenericContainer, Network, Wait } from 'testcontainers'
 import { beforeAll, describe, it } from 'vitest'
-import { builtServiceImages } from './servers/shared-server.ts'
-import { docker, imageOf, logsOf, run, SERVICES } from './support/images.ts'
-import { postgresContainer } from './support/postgres-container.ts'
 
 beforeAll(builtServiceImages)
 

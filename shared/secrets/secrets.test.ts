@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { listFiles } from '@latchkey/test-support/list-files.ts'
 import { describe, expect, it } from 'vitest'
-import { listFiles } from '../../services/test/support/list-files.ts'
 import { parseSettings } from '../settings/parse-settings.ts'
 import { isPublishedSecret } from './published-secrets.ts'
 import { decodeSecret, generateSecret } from './secret.ts'

@@ -1,6 +1,5 @@
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
 import {
   aDataDir,
   isInitialising,
@@ -12,7 +11,8 @@ import {
   query,
   serverProcesses,
   start,
-} from '../../../services/test/support/embedded-launcher.ts'
+} from '@latchkey/test-support/embedded-launcher.ts'
+import { describe, expect, it } from 'vitest'
 
 const isRoot = process.getuid?.() === 0
 const ROOT_ONLY = isRoot ? '' : ' (skipped: takes root to try)'

@@ -1,7 +1,5 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import getPort from 'get-port'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   aDataDir,
   connect,
@@ -13,7 +11,9 @@ import {
   query,
   serverProcesses,
   start,
-} from '../../../services/test/support/embedded-launcher.ts'
+} from '@latchkey/test-support/embedded-launcher.ts'
+import getPort from 'get-port'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { EmbeddedServer } from './postgres.ts'
 
 // The race for a port is lost by an answer that is not true any more.

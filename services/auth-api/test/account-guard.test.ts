@@ -1,23 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { NO_PASSWORD } from '@latchkey/shared/users/user.ts'
+import { aUser, PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
+import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import type { Change } from '../src/features/account/account-guard.ts'
 import { answer, challengeOf, codeAt, enrol, enrolUser, post } from './support/factors.ts'
 import { aDevice, ORIGIN, passkeySettings } from './support/passkeys.ts'
-import {
-  aToken,
-  aUser,
-  bearer,
-  codeTo,
-  logIn,
-  PASSWORD,
-  startApp,
-  type TestApp,
-  type TestUser,
-} from './support/start-app.ts'
+import { aToken, bearer, codeTo, logIn, startApp, type TestApp } from './support/start-app.ts'
 
 const STEP_MS = 30_000
 const START = Math.ceil(Date.now() / STEP_MS) * STEP_MS

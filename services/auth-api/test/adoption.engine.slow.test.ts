@@ -2,10 +2,15 @@ import { OWN_TABLES } from '@latchkey/shared/database/adoption/adoption.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import { engine, isCluster, isPostgres, nodeUrls } from '@latchkey/test-support/engine.ts'
+import {
+  dumpSchema,
+  OLDER_SCHEMAS,
+  type OlderSchema,
+  olderSchema,
+} from '@latchkey/test-support/older-schemas.ts'
+import { countRows, createEmptyDatabase } from '@latchkey/test-support/test-database.ts'
 import { describe, expect, it } from 'vitest'
-import { engine, isCluster, isPostgres, nodeUrls } from '../../test/support/engine.ts'
-import { dumpSchema, OLDER_SCHEMAS, type OlderSchema, olderSchema } from '../../test/support/older-schemas.ts'
-import { countRows, createEmptyDatabase } from '../../test/support/test-database.ts'
 import { addUser, anOlderDatabase, NAMES, refusalOf } from './support/adoption.ts'
 import { bearer, logIn, startApp } from './support/start-app.ts'
 

@@ -1,10 +1,11 @@
 import { hash } from 'node:crypto'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import { PASSWORD } from '@latchkey/test-support/a-user.ts'
+import { isPostgres } from '@latchkey/test-support/engine.ts'
+import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { describe, expect, it } from 'vitest'
-import { isPostgres } from '../../test/support/engine.ts'
-import { createTestDatabase } from '../../test/support/test-database.ts'
 import { addUser, anOlderDatabase, NAMES, refusalOf } from './support/adoption.ts'
-import { bearer, logIn, PASSWORD, startApp } from './support/start-app.ts'
+import { bearer, logIn, startApp } from './support/start-app.ts'
 
 describe('a database without unique indexes', () => {
   it('would let a user take the e-mail of an admin: no migration runs on it, and none after --adopt', async () => {

@@ -1,6 +1,7 @@
+import { aUser } from '@latchkey/test-support/a-user.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { aToken, aUser, bearer, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, bearer, startApp, type TestApp } from './support/start-app.ts'
 
 const MediaType = z.object({ schema: z.record(z.string(), z.unknown()), example: z.unknown() })
 const Operation = z.object({

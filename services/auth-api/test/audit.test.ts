@@ -2,20 +2,11 @@ import { METHODS } from 'node:http'
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { tooManyWaiting } from '@latchkey/shared/passwords/password-hasher.ts'
+import { aUser, PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
+import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { recording } from './support/recording-database.ts'
-import {
-  aToken,
-  aUser,
-  bearer,
-  codeTo,
-  logIn,
-  PASSWORD,
-  startApp,
-  type TestApp,
-  type TestUser,
-} from './support/start-app.ts'
+import { aToken, bearer, codeTo, logIn, startApp, type TestApp } from './support/start-app.ts'
 
 const NEW_PASSWORD = 'N3w-p4ssw0rd!'
 

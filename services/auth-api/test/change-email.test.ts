@@ -1,17 +1,9 @@
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
+import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createTestDatabase } from '../../test/support/test-database.ts'
 import { recordWaits } from './support/record-waits.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
-import {
-  aToken,
-  aUser,
-  bearer,
-  logIn,
-  mailTo,
-  PASSWORD,
-  startApp,
-  type TestApp,
-} from './support/start-app.ts'
+import { aToken, bearer, logIn, mailTo, startApp, type TestApp } from './support/start-app.ts'
 
 let database: RecordingDatabase
 let app: TestApp

@@ -1,6 +1,7 @@
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { aToken, aUser, bearer, logIn, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, bearer, logIn, startApp, type TestApp } from './support/start-app.ts'
 
 const NEW_PASSWORD = 'N3w-p4ssw0rd!'
 

@@ -1,16 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
+import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { describe, expect, it } from 'vitest'
-import { createTestDatabase } from '../../test/support/test-database.ts'
-import {
-  aToken,
-  aUser,
-  bearer,
-  codeTo,
-  PASSWORD,
-  signToken,
-  startApp,
-  type TestApp,
-} from './support/start-app.ts'
+import { aToken, bearer, codeTo, signToken, startApp, type TestApp } from './support/start-app.ts'
 
 const TWO_MINUTES_MS = 120_000
 

@@ -1,8 +1,9 @@
 import { anyCharacter } from '@latchkey/shared/test/any-character.ts'
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { aToken, aUser, bearer, PASSWORD, signToken, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, bearer, signToken, startApp, type TestApp } from './support/start-app.ts'
 
 const REQUESTS = 1_000
 /** What no answer and no log line may contain: a stack, SQL, or an address of the service's own. */

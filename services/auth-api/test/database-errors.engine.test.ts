@@ -1,9 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
+import { isPostgres } from '@latchkey/test-support/engine.ts'
+import { createEmptyDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isPostgres } from '../../test/support/engine.ts'
-import { createEmptyDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 
 let database: TestDatabase
 beforeAll(async () => {

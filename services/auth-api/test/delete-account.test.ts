@@ -1,16 +1,7 @@
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import {
-  aToken,
-  aUser,
-  bearer,
-  codeTo,
-  logIn,
-  PASSWORD,
-  queuedMails,
-  startApp,
-  type TestApp,
-} from './support/start-app.ts'
+import { aToken, bearer, codeTo, logIn, queuedMails, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
 beforeAll(async () => {

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
+import { aUser } from '@latchkey/test-support/a-user.ts'
+import { hasBrowser, openBrowser, openPage } from '@latchkey/test-support/browser.ts'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hasBrowser, openBrowser, openPage } from '../../test/browser.ts'
-import { aUser, startApp, type TestApp } from './support/start-app.ts'
+import { startApp, type TestApp } from './support/start-app.ts'
 
 const DEMO_LOGIN = { username: 'user@example.com', password: '!P4ssw0rdstr!' }
 

@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { fold } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { createTestDatabase } from '../../test/support/test-database.ts'
 
 /** Letters that a collation may take for one another: cases, accents, ligatures, look-alikes, ignorable marks. */
 const LETTERS = [

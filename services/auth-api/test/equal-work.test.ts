@@ -1,8 +1,9 @@
+import { aUser } from '@latchkey/test-support/a-user.ts'
+import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createTestDatabase } from '../../test/support/test-database.ts'
 import { recordWaits } from './support/record-waits.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
-import { aUser, softDelete, startApp, type TestApp } from './support/start-app.ts'
+import { softDelete, startApp, type TestApp } from './support/start-app.ts'
 
 let database: RecordingDatabase
 let app: TestApp

@@ -2,8 +2,8 @@ import { type Migration, readAllMigrations } from '@latchkey/shared/database/mig
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { findExtensions } from '@latchkey/shared/extensions/find-extensions.ts'
 import { someExtensions } from '@latchkey/shared/extensions/test/extension-folders.ts'
+import { createEmptyDatabase } from '@latchkey/test-support/test-database.ts'
 import { describe, expect, it } from 'vitest'
-import { createEmptyDatabase } from '../../test/support/test-database.ts'
 
 const table = (extension: string, migration: string) =>
   Object.fromEntries(

@@ -1,15 +1,8 @@
 import { entry, someExtensions } from '@latchkey/shared/extensions/test/extension-folders.ts'
+import { aUser, type TestUser } from '@latchkey/test-support/a-user.ts'
 import { describe, expect, it } from 'vitest'
 import { answer, challengeOf, codeAt, type Enrolled, enrol, factorSettings } from './support/factors.ts'
-import {
-  aToken,
-  aUser,
-  bearer,
-  queuedMails,
-  startApp,
-  type TestApp,
-  type TestUser,
-} from './support/start-app.ts'
+import { aToken, bearer, queuedMails, startApp, type TestApp } from './support/start-app.ts'
 
 const ENTRY = `export default { routes: () => import('./routes.ts') }`
 

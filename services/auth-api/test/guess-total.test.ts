@@ -1,9 +1,10 @@
 import { hash, randomBytes } from 'node:crypto'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { aUser, PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
+import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 import { codeAt, enrolUser, factorSettings } from './support/factors.ts'
-import { aUser, logIn, PASSWORD, startApp, type TestApp, type TestUser } from './support/start-app.ts'
+import { logIn, startApp, type TestApp } from './support/start-app.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 const STEP_MS = 30_000

@@ -1,7 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
+import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
-import { aUser, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+import { startApp, type TestApp } from './support/start-app.ts'
 
 /** More addresses than the queue has places for. */
 const ATTACKERS = 14

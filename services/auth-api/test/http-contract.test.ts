@@ -2,9 +2,10 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
+import { aUser } from '@latchkey/test-support/a-user.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { aToken, aUser, bearer, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, bearer, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
 beforeAll(async () => {

@@ -1,6 +1,7 @@
+import { aUser } from '@latchkey/test-support/a-user.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { aToken, aUser, bearer, signToken, softDelete, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, bearer, signToken, softDelete, startApp, type TestApp } from './support/start-app.ts'
 
 /** REVOCATION_CACHE as production has it. */
 const CACHE_SECONDS = 5

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import { PHP_HASHES } from '@latchkey/shared/passwords/test/php-hashes.ts'
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { recordWaits } from './support/record-waits.ts'
-import { aUser, logIn, PASSWORD, softDelete, startApp, type TestApp } from './support/start-app.ts'
+import { logIn, softDelete, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
 beforeAll(async () => {

@@ -1,5 +1,6 @@
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { aUser, logIn, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+import { logIn, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
 beforeAll(async () => {

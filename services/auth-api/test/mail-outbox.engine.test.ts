@@ -3,9 +3,9 @@ import { MAIL_TEMPLATES } from '@latchkey/shared/mail/outbox/mail-templates.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail/outbox/outbox-repository.ts'
 import { createSealer } from '@latchkey/shared/mail/outbox/seal-variables.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { aUser } from '@latchkey/test-support/a-user.ts'
+import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
-import { aUser } from './support/start-app.ts'
 
 const dispatcher = { dispatch: vi.fn<(id: string) => void>(), discard: vi.fn<(id: string) => void>() }
 const mails = createMails({

@@ -1,9 +1,9 @@
 import { openMailQueue } from '@latchkey/shared/mail/queue/mail-queue.ts'
 import { prepareQueue } from '@latchkey/shared/mail/queue/queue-backend.ts'
 import { aMailJob } from '@latchkey/shared/mail/queue/test/a-mail-job.ts'
+import { engine, isPostgres } from '@latchkey/test-support/engine.ts'
+import { createEmptyDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { engine, isPostgres } from '../../test/support/engine.ts'
-import { createEmptyDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 
 const JOB = aMailJob()
 

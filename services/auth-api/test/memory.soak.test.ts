@@ -6,12 +6,12 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { aUser } from '@latchkey/test-support/a-user.ts'
+import { addressOf, type Service, startAuthApiProcess } from '@latchkey/test-support/auth-api-process.ts'
+import { queueUrl } from '@latchkey/test-support/engine.ts'
+import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addressOf, type Service, startAuthApiProcess } from '../../test/support/auth-api-process.ts'
-import { queueUrl } from '../../test/support/engine.ts'
-import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
-import { aUser } from './support/start-app.ts'
 
 /** What clients may leave behind: the caches, which are bounded. */
 const MAX_LEFT_BYTES = 60 * 1024 * 1024

@@ -1,7 +1,8 @@
 import { createOutboxRepository } from '@latchkey/shared/mail/outbox/outbox-repository.ts'
+import { aUser } from '@latchkey/test-support/a-user.ts'
+import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
-import { aToken, aUser, bearer, logIn, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, bearer, logIn, startApp, type TestApp } from './support/start-app.ts'
 
 let database: TestDatabase
 let app: TestApp

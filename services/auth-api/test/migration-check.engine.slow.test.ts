@@ -2,11 +2,11 @@ import { hash, randomBytes } from 'node:crypto'
 import type { Database, SqlValue } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { errorMessage } from '@latchkey/shared/errors/app-error.ts'
+import { adminUrl, engine, isCluster, isPostgres } from '@latchkey/test-support/engine.ts'
+import { dumpSchema, olderSchema } from '@latchkey/test-support/older-schemas.ts'
+import { createEmptyDatabase } from '@latchkey/test-support/test-database.ts'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { Migrations } from '../../../admin/migrations.ts'
-import { adminUrl, engine, isCluster, isPostgres } from '../../test/support/engine.ts'
-import { dumpSchema, olderSchema } from '../../test/support/older-schemas.ts'
-import { createEmptyDatabase } from '../../test/support/test-database.ts'
 
 const COMMANDS = {
   up: () => new Migrations().up(),

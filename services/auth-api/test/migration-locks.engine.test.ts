@@ -6,9 +6,9 @@ import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { type Migration, readAllMigrations } from '@latchkey/shared/database/migration-files.ts'
 import { createMigrator, MIGRATION_LOCK } from '@latchkey/shared/database/migrations.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { engine, isCluster, isPostgres } from '@latchkey/test-support/engine.ts'
+import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { engine, isCluster, isPostgres } from '../../test/support/engine.ts'
-import { createTestDatabase } from '../../test/support/test-database.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const SHIPPED = readAllMigrations(isPostgres() ? 'postgres' : 'mysql')

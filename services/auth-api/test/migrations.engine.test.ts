@@ -2,11 +2,12 @@ import { hash } from 'node:crypto'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { readAllMigrations } from '@latchkey/shared/database/migration-files.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
+import { isPostgres } from '@latchkey/test-support/engine.ts'
+import { olderSchema } from '@latchkey/test-support/older-schemas.ts'
+import { createEmptyDatabase, createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { describe, expect, it } from 'vitest'
-import { isPostgres } from '../../test/support/engine.ts'
-import { olderSchema } from '../../test/support/older-schemas.ts'
-import { createEmptyDatabase, createTestDatabase } from '../../test/support/test-database.ts'
-import { aToken, aUser, bearer, logIn, PASSWORD, startApp } from './support/start-app.ts'
+import { aToken, bearer, logIn, startApp } from './support/start-app.ts'
 
 const NAMES = readAllMigrations('postgres').map(({ name }) => name)
 

@@ -1,13 +1,12 @@
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
+import { countRows } from '@latchkey/test-support/test-database.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { countRows } from '../../test/support/test-database.ts'
 import {
   aToken,
-  aUser,
   bearer,
   codeTo,
   logIn,
-  PASSWORD,
   queuedMails,
   softDelete,
   startApp,

@@ -2,15 +2,15 @@ import { isDeepStrictEqual } from 'node:util'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { openMailQueue } from '@latchkey/shared/mail/queue/mail-queue.ts'
 import { prepareQueue } from '@latchkey/shared/mail/queue/queue-backend.ts'
-import mysql from 'mysql2/promise'
-import pg from 'pg'
-import { describe, it } from 'vitest'
-import { engine, isPostgres, queueUrl } from '../../test/support/engine.ts'
+import { engine, isPostgres, queueUrl } from '@latchkey/test-support/engine.ts'
 import {
   createEmptyDatabase,
   createTestDatabase,
   type TestDatabase,
-} from '../../test/support/test-database.ts'
+} from '@latchkey/test-support/test-database.ts'
+import mysql from 'mysql2/promise'
+import pg from 'pg'
+import { describe, it } from 'vitest'
 import { startSeverableProxy } from './support/severable-proxy.ts'
 
 describe.concurrent('an unavailable database', () => {

@@ -3,11 +3,12 @@ import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
 import { ping } from '@latchkey/shared/database/ping.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
+import { aUser } from '@latchkey/test-support/a-user.ts'
+import { isPostgres } from '@latchkey/test-support/engine.ts'
+import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { describe, it } from 'vitest'
-import { isPostgres } from '../../test/support/engine.ts'
-import { createTestDatabase } from '../../test/support/test-database.ts'
 import { startSeverableProxy } from './support/severable-proxy.ts'
-import { aToken, aUser, bearer, logIn, startApp } from './support/start-app.ts'
+import { aToken, bearer, logIn, startApp } from './support/start-app.ts'
 
 /** For the session, what a server says that has become a replica. */
 const BECOME_READ_ONLY = isPostgres()

@@ -6,9 +6,9 @@ import {
 } from '@latchkey/shared/mail/outbox/outbox-repository.ts'
 import type { MailJob } from '@latchkey/shared/mail/queue/mail-job.ts'
 import { aMailJob } from '@latchkey/shared/mail/queue/test/a-mail-job.ts'
+import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
 
 const NOW = Date.parse('2026-01-01T00:00:00.000Z')
 const at = (seconds: number) => new Date(NOW + seconds * 1000)

@@ -2,12 +2,13 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
+import { hasBrowser, openBrowser, openPage } from '@latchkey/test-support/browser.ts'
 import { decodeJwt } from 'jose'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hasBrowser, openBrowser, openPage } from '../../test/browser.ts'
 import { factorSettings, post } from './support/factors.ts'
-import { aToken, aUser, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, startApp, type TestApp } from './support/start-app.ts'
 
 const DOCS = await readFile(join(import.meta.dirname, '../../../docs/how-to/use-from-your-app.md'), 'utf8')
 const [CREATE = '', GET = ''] = [...DOCS.matchAll(/^ {3}```js\n([\s\S]*?)^ {3}```/gm)].map(

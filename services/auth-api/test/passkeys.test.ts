@@ -1,24 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
+import { aUser, PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
+import { countRows } from '@latchkey/test-support/test-database.ts'
 import { isoCBOR } from '@simplewebauthn/server/helpers'
 import { decodeJwt } from 'jose'
 import type { WebAuthnEmulator } from 'nid-webauthn-emulator'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { countRows } from '../../test/support/test-database.ts'
 import { challengeOf, enrolUser, post } from './support/factors.ts'
 import { aDevice, ORIGIN, passkeySettings } from './support/passkeys.ts'
-import {
-  aToken,
-  aUser,
-  bearer,
-  logIn,
-  mailTo,
-  PASSWORD,
-  queuedMails,
-  startApp,
-  type TestApp,
-  type TestUser,
-} from './support/start-app.ts'
+import { aToken, bearer, logIn, mailTo, queuedMails, startApp, type TestApp } from './support/start-app.ts'
 
 const typeOf = (name: string) => `urn:latchkey:problem:${name}`
 

@@ -1,7 +1,8 @@
 import { openSealed } from '@latchkey/shared/mail/outbox/test/open-sealed.ts'
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
+import { countRows } from '@latchkey/test-support/test-database.ts'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { countRows } from '../../test/support/test-database.ts'
-import { aToken, aUser, bearer, logIn, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, bearer, logIn, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
 beforeAll(async () => {

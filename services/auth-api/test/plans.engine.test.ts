@@ -6,22 +6,14 @@ import {
   createOutboxRepository,
   type OutboxRepository,
 } from '@latchkey/shared/mail/outbox/outbox-repository.ts'
+import { aUser, PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
+import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createPurge } from '../../../shared/maintenance/purge-expired.ts'
-import { createTestDatabase } from '../../test/support/test-database.ts'
 import { answer, challengeOf, enrolUser, factorSettings } from './support/factors.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
-import {
-  aToken,
-  aUser,
-  bearer,
-  codeTo,
-  PASSWORD,
-  startApp,
-  type TestApp,
-  type TestUser,
-} from './support/start-app.ts'
+import { aToken, bearer, codeTo, startApp, type TestApp } from './support/start-app.ts'
 
 const USERS = 2_048
 const MAILS = 2_048

@@ -4,11 +4,11 @@ import { ping } from '@latchkey/shared/database/ping.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { openMailQueue } from '@latchkey/shared/mail/queue/mail-queue.ts'
 import { prepareQueue } from '@latchkey/shared/mail/queue/queue-backend.ts'
+import { adminUrl, engine } from '@latchkey/test-support/engine.ts'
+import { startPgbouncer, throughPgbouncer } from '@latchkey/test-support/pgbouncer-container.ts'
+import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
-import { adminUrl, engine } from '../../test/support/engine.ts'
-import { startPgbouncer, throughPgbouncer } from '../../test/support/pgbouncer-container.ts'
-import { createTestDatabase } from '../../test/support/test-database.ts'
 
 /** What Latchkey sets otherwise for itself. */
 const READ_OTHER = `select current_setting('statement_timeout') as limit,

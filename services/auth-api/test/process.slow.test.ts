@@ -1,9 +1,9 @@
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { aUser, PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
+import { addressOf, type Service, startAuthApiProcess } from '@latchkey/test-support/auth-api-process.ts'
+import { queueUrl } from '@latchkey/test-support/engine.ts'
+import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, describe, it } from 'vitest'
-import { addressOf, type Service, startAuthApiProcess } from '../../test/support/auth-api-process.ts'
-import { queueUrl } from '../../test/support/engine.ts'
-import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
-import { aUser, PASSWORD, type TestUser } from './support/start-app.ts'
 
 let database: TestDatabase
 let user: TestUser

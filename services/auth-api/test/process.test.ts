@@ -7,23 +7,24 @@ import { SettingsError } from '@latchkey/shared/settings/settings-error.ts'
 import { DEMO_PASSWORD } from '@latchkey/shared/users/demo-users.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { withAdminContext } from '../../../admin/admin-context.ts'
+import { aUser, PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
 import {
   addressOf,
   type Service,
   serviceEnvironment,
   startAuthApiProcess,
-} from '../../test/support/auth-api-process.ts'
-import { isPostgres, queueUrl } from '../../test/support/engine.ts'
-import { olderSchema } from '../../test/support/older-schemas.ts'
+} from '@latchkey/test-support/auth-api-process.ts'
+import { isPostgres, queueUrl } from '@latchkey/test-support/engine.ts'
+import { olderSchema } from '@latchkey/test-support/older-schemas.ts'
 import {
   createEmptyDatabase,
   createTestDatabase,
   type TestDatabase,
-} from '../../test/support/test-database.ts'
+} from '@latchkey/test-support/test-database.ts'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { withAdminContext } from '../../../admin/admin-context.ts'
 import { factorSettings } from './support/factors.ts'
-import { aUser, PASSWORD, startApp, type TestUser } from './support/start-app.ts'
+import { startApp } from './support/start-app.ts'
 
 let database: TestDatabase
 /** Two of its users have a second factor. */

@@ -1,14 +1,7 @@
 import { VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
+import { aUser, type TestUser } from '@latchkey/test-support/a-user.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  aToken,
-  aUser,
-  bearer,
-  softDelete,
-  startApp,
-  type TestApp,
-  type TestUser,
-} from './support/start-app.ts'
+import { aToken, bearer, softDelete, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
 let user: TestUser

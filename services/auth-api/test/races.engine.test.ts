@@ -1,22 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { LANGUAGE_PROPERTY } from '@latchkey/shared/users/user.ts'
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
+import { isCluster } from '@latchkey/test-support/engine.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import { isCluster } from '../../test/support/engine.ts'
 import { answer, challengeOf, codeAt, enrol, enrolUser, post } from './support/factors.ts'
 import { aDevice, ORIGIN, passkeySettings } from './support/passkeys.ts'
-import {
-  aToken,
-  aUser,
-  bearer,
-  codeTo,
-  logIn,
-  PASSWORD,
-  queuedMails,
-  startApp,
-  type TestApp,
-} from './support/start-app.ts'
+import { aToken, bearer, codeTo, logIn, queuedMails, startApp, type TestApp } from './support/start-app.ts'
 
 const STEP_MS = 30_000
 const START = Math.ceil(Date.now() / STEP_MS) * STEP_MS

@@ -1,18 +1,10 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
+import { countRows, createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { countRows, createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
-import {
-  aToken,
-  aUser,
-  bearer,
-  codeTo,
-  PASSWORD,
-  queuedMails,
-  startApp,
-  type TestApp,
-} from './support/start-app.ts'
+import { aToken, bearer, codeTo, queuedMails, startApp, type TestApp } from './support/start-app.ts'
 
 let database: TestDatabase
 beforeAll(async () => {

@@ -1,10 +1,11 @@
+import { aUser } from '@latchkey/test-support/a-user.ts'
+import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createTestDatabase } from '../../test/support/test-database.ts'
 import { Claims } from '../src/tokens/claims.ts'
 import { createRevocationRepository } from '../src/tokens/revocation-repository.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
-import { aToken, aUser, bearer, signToken, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, bearer, signToken, startApp, type TestApp } from './support/start-app.ts'
 
 /** The values of production. */
 const [CACHE_SECONDS, GRACE_SECONDS] = [5, 10]

@@ -1,7 +1,8 @@
+import { aUser, PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
+import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createTestDatabase } from '../../test/support/test-database.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
-import { aUser, codeTo, logIn, PASSWORD, startApp, type TestApp, type TestUser } from './support/start-app.ts'
+import { codeTo, logIn, startApp, type TestApp } from './support/start-app.ts'
 
 let database: RecordingDatabase
 let app: TestApp

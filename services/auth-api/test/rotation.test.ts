@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { generatePrivateKey } from '@latchkey/shared/secrets/private-key.ts'
+import { aUser } from '@latchkey/test-support/a-user.ts'
+import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createTestDatabase, type TestDatabase } from '../../test/support/test-database.ts'
-import { aToken, aUser, bearer, codeTo, logIn, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, bearer, codeTo, logIn, startApp, type TestApp } from './support/start-app.ts'
 
 const [OLD, NEW] = [randomBytes(64).toString('base64'), randomBytes(64).toString('base64')]
 const [KEY, NEXT] = [generatePrivateKey('ed25519'), generatePrivateKey('es256')]

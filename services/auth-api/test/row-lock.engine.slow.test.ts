@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { withRowLock } from '@latchkey/shared/database/mysql/row-lock.ts'
+import { isPostgres } from '@latchkey/test-support/engine.ts'
+import { createEmptyDatabase } from '@latchkey/test-support/test-database.ts'
 import { expect, it } from 'vitest'
-import { isPostgres } from '../../test/support/engine.ts'
-import { createEmptyDatabase } from '../../test/support/test-database.ts'
 
 /** Shorter than that of migrations. */
 const PACE = { beatMs: 200, silenceMs: 3_000 }

@@ -1,15 +1,7 @@
+import { aUser, PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { challengeOf, codeAt, enrolUser, factorSettings, post } from './support/factors.ts'
-import {
-  aUser,
-  bearer,
-  logIn,
-  PASSWORD,
-  queuedMails,
-  startApp,
-  type TestApp,
-  type TestUser,
-} from './support/start-app.ts'
+import { bearer, logIn, queuedMails, startApp, type TestApp } from './support/start-app.ts'
 
 const typeOf = (name: string) => `urn:latchkey:problem:${name}`
 

@@ -1,18 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
+import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { decodeJwt, SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { createTestDatabase } from '../../test/support/test-database.ts'
 import { answer, challengeOf, codeAt, enrol, enrolUser, factorSettings, post } from './support/factors.ts'
 import { recording } from './support/recording-database.ts'
 import {
   aToken,
-  aUser,
   bearer,
   codeTo,
   logIn,
   mailTo,
-  PASSWORD,
   queuedMails,
   startApp,
   type TestApp,

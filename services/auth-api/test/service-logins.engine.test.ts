@@ -10,18 +10,19 @@ import { prepareServiceLogins } from '@latchkey/shared/database/service-logins.t
 import { rootReason } from '@latchkey/shared/errors/root-reason.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail/outbox/outbox-repository.ts'
 import { aMailJob } from '@latchkey/shared/mail/queue/test/a-mail-job.ts'
-import { Registry } from 'prom-client'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { createPurge } from '../../../shared/maintenance/purge-expired.ts'
-import { isPostgres } from '../../test/support/engine.ts'
+import { aUser } from '@latchkey/test-support/a-user.ts'
+import { isPostgres } from '@latchkey/test-support/engine.ts'
 import {
   countRows,
   createEmptyDatabase,
   createTestDatabase,
   serviceUrl,
   type TestDatabase,
-} from '../../test/support/test-database.ts'
-import { aUser, startApp } from './support/start-app.ts'
+} from '@latchkey/test-support/test-database.ts'
+import { Registry } from 'prom-client'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createPurge } from '../../../shared/maintenance/purge-expired.ts'
+import { startApp } from './support/start-app.ts'
 
 const run = (db: Database, text: string, values: SqlValue[] = []) =>
   db.query({ name: `test-${text.slice(0, 50)}`, text }, values)

@@ -1,8 +1,9 @@
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
+import { hasBrowser, openBrowser, openPage } from '@latchkey/test-support/browser.ts'
 import getPort from 'get-port'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { hasBrowser, openBrowser, openPage } from '../../test/browser.ts'
-import { aToken, aUser, bearer, PASSWORD, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, bearer, startApp, type TestApp } from './support/start-app.ts'
 
 const KEY = 'latchkey-session'
 const DAY_MS = 86_400_000

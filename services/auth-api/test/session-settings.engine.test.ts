@@ -10,19 +10,20 @@ import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail/outbox/outbox-repository.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ODD_MYSQL, ODD_POSTGRES } from '../../test/servers/odd-settings.ts'
-import { engine, isCluster, isPostgres } from '../../test/support/engine.ts'
+import { aUser } from '@latchkey/test-support/a-user.ts'
+import { engine, isCluster, isPostgres } from '@latchkey/test-support/engine.ts'
+import { ODD_MYSQL, ODD_POSTGRES } from '@latchkey/test-support/servers/odd-settings.ts'
 import {
   createEmptyDatabase,
   createTestDatabase,
   serviceUrl,
   type TestDatabase,
-} from '../../test/support/test-database.ts'
+} from '@latchkey/test-support/test-database.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createResetRepository } from '../src/features/password-reset/reset-repository.ts'
 import type { Claims } from '../src/tokens/claims.ts'
 import { createRevocationRepository, sessionIdOf } from '../src/tokens/revocation-repository.ts'
-import { aToken, aUser, bearer, logIn, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, bearer, logIn, startApp, type TestApp } from './support/start-app.ts'
 
 const ID = randomUUID()
 const EMAIL = 'ada@example.com'

@@ -1,18 +1,11 @@
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
+import { aUser, PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
+import { countRows, createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { countRows, createTestDatabase } from '../../test/support/test-database.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
-import {
-  aUser,
-  bearer,
-  codeTo,
-  PASSWORD,
-  startApp,
-  type TestApp,
-  type TestUser,
-} from './support/start-app.ts'
+import { bearer, codeTo, startApp, type TestApp } from './support/start-app.ts'
 
 /** REVOCATION_CACHE as production has it. */
 const CACHE_SECONDS = 5

@@ -1,6 +1,7 @@
+import { aUser } from '@latchkey/test-support/a-user.ts'
+import { countRows } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { countRows } from '../../test/support/test-database.ts'
-import { aUser, logIn, queuedMails, startApp, type TestApp } from './support/start-app.ts'
+import { logIn, queuedMails, startApp, type TestApp } from './support/start-app.ts'
 
 const PASSWORD = 'N3w-p4ssw0rd!'
 

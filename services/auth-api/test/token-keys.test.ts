@@ -9,18 +9,10 @@ import {
   sign,
 } from 'node:crypto'
 import { generatePrivateKey, KEY_KINDS, type KeyKind } from '@latchkey/shared/secrets/private-key.ts'
+import { aUser, type TestUser } from '@latchkey/test-support/a-user.ts'
 import { calculateJwkThumbprint, decodeProtectedHeader, exportJWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  aToken,
-  aUser,
-  bearer,
-  claimsFor,
-  signToken,
-  startApp,
-  type TestApp,
-  type TestUser,
-} from './support/start-app.ts'
+import { aToken, bearer, claimsFor, signToken, startApp, type TestApp } from './support/start-app.ts'
 
 const ALGORITHMS = { ed25519: 'EdDSA', es256: 'ES256', rs256: 'RS256' } as const
 

@@ -1,17 +1,9 @@
 import { createHmac, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
+import { aUser, type TestUser } from '@latchkey/test-support/a-user.ts'
 import { decodeJwt, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  aToken,
-  aUser,
-  bearer,
-  claimsFor,
-  signToken,
-  startApp,
-  type TestApp,
-  type TestUser,
-} from './support/start-app.ts'
+import { aToken, bearer, claimsFor, signToken, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
 let user: TestUser

@@ -8,19 +8,12 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generatePrivateKey } from '@latchkey/shared/secrets/private-key.ts'
+import { aUser, type TestUser } from '@latchkey/test-support/a-user.ts'
+import { findFreePort } from '@latchkey/test-support/free-port.ts'
+import { isInstalled } from '@latchkey/test-support/installed-program.ts'
 import { decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { findFreePort } from '../../test/support/free-port.ts'
-import { isInstalled } from '../../test/support/installed-program.ts'
-import {
-  aToken,
-  aUser,
-  bearer,
-  signToken,
-  startApp,
-  type TestApp,
-  type TestUser,
-} from './support/start-app.ts'
+import { aToken, bearer, signToken, startApp, type TestApp } from './support/start-app.ts'
 
 const PAGE = await readFile(join(import.meta.dirname, '../../../docs/how-to/use-from-your-app.md'), 'utf8')
 const readExample = (name: string): Promise<string> =>

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { SERVICE_LOGINS } from '@latchkey/test-support/servers/migrated-template.ts'
+import { waitFor } from '@latchkey/test-support/wait-for.ts'
+import type { WorkerProcess } from '@latchkey/test-support/worker-process.ts'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { SERVICE_LOGINS } from '../../test/servers/migrated-template.ts'
-import { waitFor } from '../../test/support/wait-for.ts'
-import type { WorkerProcess } from '../../test/support/worker-process.ts'
 import { addressesOf, anAddress, type MailSystem, openMailSystem } from './support/mail-system.ts'
 import { createOwnServers } from './support/own-servers.ts'
 

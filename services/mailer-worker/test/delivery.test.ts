@@ -1,6 +1,6 @@
+import { waitFor } from '@latchkey/test-support/wait-for.ts'
+import type { WorkerProcess } from '@latchkey/test-support/worker-process.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { waitFor } from '../../test/support/wait-for.ts'
-import type { WorkerProcess } from '../../test/support/worker-process.ts'
 import { anAddress, type MailSystem, openMailSystem } from './support/mail-system.ts'
 import { createOwnServers } from './support/own-servers.ts'
 

@@ -1,6 +1,6 @@
+import { type Servers, startServers } from '@latchkey/test-support/mail-servers.ts'
+import { hasDocker } from '@latchkey/test-support/servers/shared-server.ts'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
-import { hasDocker } from '../../test/servers/shared-server.ts'
-import { type Servers, startServers } from '../../test/support/mail-servers.ts'
 import { expectMailToSurviveKills } from './support/kill-workers.ts'
 import { type MailSystem, openMailSystem } from './support/mail-system.ts'
 

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { hasDocker } from '@latchkey/test-support/servers/shared-server.ts'
+import type { WorkerProcess } from '@latchkey/test-support/worker-process.ts'
 import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hasDocker } from '../../test/servers/shared-server.ts'
-import type { WorkerProcess } from '../../test/support/worker-process.ts'
 import { anAddress, type MailSystem, openMailSystem } from './support/mail-system.ts'
 import { createOwnServers } from './support/own-servers.ts'
 

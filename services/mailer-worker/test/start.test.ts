@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { startWorkerProcess } from '@latchkey/test-support/worker-process.ts'
 import { describe, expect, it } from 'vitest'
-import { startWorkerProcess } from '../../test/support/worker-process.ts'
 
 const SECRET = randomBytes(32).toString('base64')
 const UNAVAILABLE = {

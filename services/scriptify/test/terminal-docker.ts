@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { sharedServer } from '../../test/servers/shared-server.ts'
+import { sharedServer } from '@latchkey/test-support/servers/shared-server.ts'
 
 export const ROOT = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
 export const MAIN = `${ROOT}/services/scriptify/src/main.ts`

@@ -4,10 +4,11 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { PAGES } from '@latchkey/account-pages/find-files.ts'
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
 import openapiTypescript, { astToString } from 'openapi-typescript'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { factorSettings } from '../support/factors.ts'
-import { aUser, codeTo, PASSWORD, startApp, type TestApp } from '../support/start-app.ts'
+import { codeTo, startApp, type TestApp } from '../support/start-app.ts'
 import type { Connect } from './api.ts'
 
 const TSC = join(import.meta.dirname, '../../../../node_modules/typescript/bin/tsc')

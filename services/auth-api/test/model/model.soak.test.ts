@@ -1,6 +1,6 @@
+import type { Engine } from '@latchkey/test-support/engine.ts'
+import { sharedServer } from '@latchkey/test-support/servers/shared-server.ts'
 import { expect, it } from 'vitest'
-import { sharedServer } from '../../../test/servers/shared-server.ts'
-import type { Engine } from '../../../test/support/engine.ts'
 import { LIMITS } from './limits-model.ts'
 import { startReplicas } from './replicas.ts'
 import { modelOptions, runModel } from './run-model.ts'

@@ -1,5 +1,5 @@
+import { sharedServer } from '@latchkey/test-support/servers/shared-server.ts'
 import { expect, it } from 'vitest'
-import { sharedServer } from '../../../test/servers/shared-server.ts'
 import { startReplicas } from '../model/replicas.ts'
 import { modelOptions, runModel } from '../model/run-model.ts'
 

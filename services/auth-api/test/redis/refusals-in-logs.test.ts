@@ -1,9 +1,9 @@
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { aUser } from '@latchkey/test-support/a-user.ts'
+import { addressOf, type Service, startAuthApiProcess } from '@latchkey/test-support/auth-api-process.ts'
+import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { RedisContainer, type StartedRedisContainer } from '@testcontainers/redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addressOf, type Service, startAuthApiProcess } from '../../../test/support/auth-api-process.ts'
-import { createTestDatabase, type TestDatabase } from '../../../test/support/test-database.ts'
-import { aUser } from '../support/start-app.ts'
 
 let database: TestDatabase
 let redis: StartedRedisContainer

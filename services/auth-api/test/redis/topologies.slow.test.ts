@@ -3,13 +3,13 @@ import { rootReason } from '@latchkey/shared/errors/root-reason.ts'
 import { openMailQueue } from '@latchkey/shared/mail/queue/mail-queue.ts'
 import { nameQueue, openBullWorker } from '@latchkey/shared/mail/queue/queue-backend.ts'
 import { aMailJob } from '@latchkey/shared/mail/queue/test/a-mail-job.ts'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   REDIS_IMAGES,
   type RedisServers,
   startRedisServers,
   TOPOLOGIES,
-} from '../../../test/support/redis-servers.ts'
+} from '@latchkey/test-support/redis-servers.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createCounterFactory } from '../../src/limits/counters.ts'
 import { createKnownAddresses } from '../../src/limits/known-addresses.ts'
 import { openLimitStore } from '../../src/limits/limit-store.ts'

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { readAllMigrations } from '@latchkey/shared/database/migration-files.ts'
+import { PASSWORD } from '@latchkey/test-support/a-user.ts'
+import { dumpSchema, type OlderSchema, olderSchema } from '@latchkey/test-support/older-schemas.ts'
+import { createEmptyDatabase } from '@latchkey/test-support/test-database.ts'
 import { expect } from 'vitest'
-import { dumpSchema, type OlderSchema, olderSchema } from '../../../test/support/older-schemas.ts'
-import { createEmptyDatabase } from '../../../test/support/test-database.ts'
-import { PASSWORD } from './start-app.ts'
 
 /** The migrations, in their order. */
 export const NAMES = readAllMigrations('postgres').map(({ name }) => name)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
 import { TOTP } from 'otpauth'
-import { aToken, bearer, logIn, PASSWORD, type TestApp, type TestUser } from './start-app.ts'
+import { aToken, bearer, logIn, type TestApp } from './start-app.ts'
 
 /** What an app needs for second factors. */
 export const factorSettings = (given: Record<string, string> = {}): Record<string, string> => ({

@@ -1,5 +1,5 @@
 import type { Queryable, SqlParameter, Statement } from '@latchkey/shared/database/database.ts'
-import type { TestDatabase } from '../../../test/support/test-database.ts'
+import type { TestDatabase } from '@latchkey/test-support/test-database.ts'
 
 export interface RecordingDatabase extends TestDatabase {
   /** What was sent so far, in its order; a test may empty it. */

@@ -1,4 +1,4 @@
-import { hash, type KeyObject, randomBytes } from 'node:crypto'
+import { type KeyObject, randomBytes } from 'node:crypto'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { configureExtensions } from '@latchkey/shared/extensions/configure-extensions.ts'
 import {
@@ -16,11 +16,12 @@ import { createPasswordHasher, type PasswordHasher } from '@latchkey/shared/pass
 import { createLogger } from '@latchkey/shared/telemetry/logger.ts'
 import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import { PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
+import { createTestDatabase, serviceUrl, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import type { FastifyInstance } from 'fastify'
 import { SignJWT } from 'jose'
 import { Registry } from 'prom-client'
 import { expect, onTestFailed, TestRunner } from 'vitest'
-import { createTestDatabase, serviceUrl, type TestDatabase } from '../../../test/support/test-database.ts'
 import { buildApp } from '../../src/app.ts'
 import { openAuditTrail } from '../../src/audit/audit-trail.ts'
 import { type Config, parseConfig } from '../../src/config.ts'
@@ -203,28 +204,6 @@ export async function mailTo(app: Pick<TestApp, 'queued' | 'config'>, to: string
 /** The code of the newest mail to an address. */
 export const codeTo = async (app: Pick<TestApp, 'queued' | 'config'>, to: string, template?: string) =>
   (await mailTo(app, to, template)).variables.code ?? ''
-
-export const PASSWORD = 'c0rrect-Horse!'
-
-export interface TestUser {
-  userid: string
-  email: string
-  username: string
-  role: string
-}
-
-let counter = 0
-
-/** Stores a user with the password `PASSWORD`, by default under a SHA-1 hash, which costs no time. */
-export async function aUser(
-  { users }: Pick<TestApp, 'users'>,
-  given: { email?: string; name?: string; username?: string; role?: string; passwordHash?: string } = {},
-): Promise<TestUser> {
-  const username = given.username ?? `u${++counter}-${randomBytes(4).toString('hex')}`
-  const user = { username, email: `${username}@example.com`, name: 'Ada', role: 'user', ...given }
-  const userid = await users.insert({ passwordHash: hash('sha1', PASSWORD), ...user })
-  return { userid, ...user }
-}
 
 /** Deletes a user as admins do, without ending the tokens. */
 export const softDelete = ({ database: { db } }: Pick<TestApp, 'database'>, { userid }: TestUser) =>

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { waitFor } from '@latchkey/test-support/wait-for.ts'
 import { expect } from 'vitest'
-import { waitFor } from '../../../test/support/wait-for.ts'
 import { addressesOf, anAddress, type MailSystem } from './mail-system.ts'
 
 /** Takes over the mail of dead workers after 3 to 4 s instead of 10 to 15. */

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { expect } from 'vitest'
-import type { Servers } from '../../../test/support/mail-servers.ts'
-import { type Mailbox, openMailbox } from '../../../test/support/mailbox.ts'
-import { openProducer, type Producer } from '../../../test/support/producer.ts'
+import type { Servers } from '@latchkey/test-support/mail-servers.ts'
+import { type Mailbox, openMailbox } from '@latchkey/test-support/mailbox.ts'
+import { openProducer, type Producer } from '@latchkey/test-support/producer.ts'
 import {
   startWorkerProcess,
   type WorkerProcess,
   type WorkerProcessOptions,
-} from '../../../test/support/worker-process.ts'
+} from '@latchkey/test-support/worker-process.ts'
+import { expect } from 'vitest'
 
 export interface MailSystem extends AsyncDisposable {
   mailbox: Mailbox

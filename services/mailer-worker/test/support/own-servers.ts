@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { prepareQueue } from '@latchkey/shared/mail/queue/queue-backend.ts'
-import { MIGRATED_TEMPLATE } from '../../../test/servers/migrated-template.ts'
-import { hasDocker, sharedServer } from '../../../test/servers/shared-server.ts'
-import type { Servers } from '../../../test/support/mail-servers.ts'
+import type { Servers } from '@latchkey/test-support/mail-servers.ts'
+import { MIGRATED_TEMPLATE } from '@latchkey/test-support/servers/migrated-template.ts'
+import { hasDocker, sharedServer } from '@latchkey/test-support/servers/shared-server.ts'
 
 /** A migrated database with its own queue on the PostgreSQL server of the run: for tests that know no engine. */
 export async function createOwnServers(): Promise<

@@ -1,4 +1,4 @@
-import { hasDocker, sharedServer } from '../../../test/servers/shared-server.ts'
+import { hasDocker, sharedServer } from '@latchkey/test-support/servers/shared-server.ts'
 import { openMailSystem } from './mail-system.ts'
 import { createOwnServers } from './own-servers.ts'
 

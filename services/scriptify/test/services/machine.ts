@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
+import { sharedServer } from '@latchkey/test-support/servers/shared-server.ts'
 import type { GenericContainer, StartedTestContainer } from 'testcontainers'
-import { sharedServer } from '../../../test/servers/shared-server.ts'
 import { COMPILED_ONCE, ROOT } from '../terminal-docker.ts'
 import { type Ended, openMachineShell, type RunOnMachine } from './machine-shell.ts'
 

@@ -1,8 +1,0 @@
-import { buildServiceImages } from '../support/images.ts'
-import type { StartedServer } from './shared-servers.ts'
-
-/** Builds the images when the first test file needs them, like a shared server. */
-export async function start(): Promise<StartedServer> {
-  await buildServiceImages()
-  return { url: '', stop: async () => undefined }
-}
