@@ -2,6 +2,12 @@ import { MAX_REASON } from '@latchkey/shared/audit/audit-repository.ts'
 import type { TextSealer } from '@latchkey/shared/secrets/sealed-text.ts'
 import { createFactorRepository, type Factor } from '@latchkey/shared/users/factor-repository.ts'
 import { createFactorSealer } from '@latchkey/shared/users/factor-sealer.ts'
+import {
+  createSealedTextRepository,
+  FIRST,
+  SEALED,
+  type SealedText,
+} from '@latchkey/shared/users/sealed-text-repository.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { FACTORS_PROPERTY, factorKindsOf } from '@latchkey/shared/users/user-factors.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
@@ -9,7 +15,6 @@ import type { AdminContext } from '../admin-context.ts'
 import { formatTable } from '../console/format-table.ts'
 import { requireNoFaults } from '../fault.ts'
 import { recordEvent } from './record-event.ts'
-import { createSealedTextRepository, FIRST, SEALED, type SealedText } from './sealed-text-repository.ts'
 import { withLockedAccount } from './with-locked-account.ts'
 
 /**

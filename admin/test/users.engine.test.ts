@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DEFAULT_POLICY } from '@latchkey/shared/passwords/test/default-policy.ts'
 import { PHP_HASHES } from '@latchkey/shared/passwords/test/php-hashes.ts'
+import { countAccounts } from '@latchkey/shared/users/count-accounts.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import {
   createEmptyDatabase,
@@ -17,7 +18,6 @@ import {
   revokeTokens,
   setAccountPassword,
 } from '../accounts/change-account.ts'
-import { countAccounts } from '../accounts/count-accounts.ts'
 import { createAccount } from '../accounts/create-account.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { importUsers } from '../import-users/import-users.ts'

@@ -1,6 +1,7 @@
 import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { Clock } from '@latchkey/shared/time/clock.ts'
+import type { EmailChange, EmailChangeRepository } from '@latchkey/shared/users/email-change-repository.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { LoggedInClient } from '../../http/client.ts'
@@ -9,7 +10,6 @@ import type { AttemptCode } from '../one-time-codes/attempt-code.ts'
 import type { RequireCode } from '../one-time-codes/require-code.ts'
 import type { AccountGuard } from './account-guard.ts'
 import type { ApplyEmailChange } from './apply-email-change.ts'
-import type { EmailChange, EmailChangeRepository } from './email-change-repository.ts'
 
 export interface ConfirmEmailChangeDependencies {
   attemptCode: AttemptCode

@@ -2,6 +2,7 @@ import type { Queryable, Transaction } from '@latchkey/shared/database/database.
 import type { Mails } from '@latchkey/shared/mail/outbox/accept-mail.ts'
 import { accountOf } from '@latchkey/shared/mail/outbox/mail-notices.ts'
 import type { Clock } from '@latchkey/shared/time/clock.ts'
+import type { EmailChangeRepository } from '@latchkey/shared/users/email-change-repository.ts'
 import { endEmailChanges } from '@latchkey/shared/users/end-codes.ts'
 import { languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
@@ -10,7 +11,6 @@ import type { CodeSecrets } from '../one-time-codes/code-secrets.ts'
 import { issueCode, lifetimeOf } from '../one-time-codes/issue-code.ts'
 import { tellOwner } from '../one-time-codes/tell-owner.ts'
 import type { GuardedUser } from './account-guard.ts'
-import type { EmailChangeRepository } from './email-change-repository.ts'
 
 export interface RequestEmailChangeDependencies {
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'findByLogin'>

@@ -1,6 +1,6 @@
 import type { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { Clock } from '@latchkey/shared/time/clock.ts'
-import type { CodeRepository, StoredCode } from './code-repository.ts'
+import type { CodeRepository, StoredCode } from '@latchkey/shared/users/code-repository.ts'
 import type { CodeSecrets } from './code-secrets.ts'
 
 export interface RequireCodeDependencies<Code> {

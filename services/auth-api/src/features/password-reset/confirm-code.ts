@@ -1,10 +1,10 @@
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { Clock } from '@latchkey/shared/time/clock.ts'
+import type { Reset, ResetRepository } from '@latchkey/shared/users/reset-repository.ts'
 import type { Client } from '../../http/client.ts'
 import type { AttemptCode } from '../one-time-codes/attempt-code.ts'
 import type { CodeSecrets } from '../one-time-codes/code-secrets.ts'
 import type { RequireCode } from '../one-time-codes/require-code.ts'
-import type { Reset, ResetRepository } from './reset-repository.ts'
 
 export interface ConfirmCodeDependencies {
   attemptCode: AttemptCode

@@ -1,3 +1,4 @@
+import { createResetRepository } from '@latchkey/shared/users/reset-repository.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
@@ -6,7 +7,6 @@ import { createResetCounter } from '../health/service-metrics.ts'
 import { createRequireCode } from '../one-time-codes/require-code.ts'
 import { createConfirmCode, resetRefused } from './confirm-code.ts'
 import { createRequestReset } from './request-reset.ts'
-import { createResetRepository } from './reset-repository.ts'
 import { passwordResetRoutes } from './routes.ts'
 import { createSetPassword } from './set-password.ts'
 

@@ -3,6 +3,7 @@ import type { Database, Queryable, Transaction } from '@latchkey/shared/database
 import type { Mails } from '@latchkey/shared/mail/outbox/accept-mail.ts'
 import { accountOf } from '@latchkey/shared/mail/outbox/mail-notices.ts'
 import type { Clock } from '@latchkey/shared/time/clock.ts'
+import type { ResetRepository } from '@latchkey/shared/users/reset-repository.ts'
 import { fold, languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
@@ -11,7 +12,6 @@ import type { LimitMail } from '../../limits/mail-limiter.ts'
 import { roundUpDuration } from '../../limits/round-up-duration.ts'
 import type { CodeSecrets } from '../one-time-codes/code-secrets.ts'
 import { issueCode, lifetimeOf } from '../one-time-codes/issue-code.ts'
-import type { ResetRepository } from './reset-repository.ts'
 
 export interface RequestResetDependencies {
   limitResets: LimitMail

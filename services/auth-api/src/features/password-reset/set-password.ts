@@ -4,6 +4,7 @@ import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.
 import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
 import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
+import type { Reset, ResetRepository } from '@latchkey/shared/users/reset-repository.ts'
 import { fold, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
@@ -12,7 +13,6 @@ import type { Client } from '../../http/client.ts'
 import type { AttemptCode } from '../one-time-codes/attempt-code.ts'
 import type { CodeSecrets } from '../one-time-codes/code-secrets.ts'
 import { resetRefused } from './confirm-code.ts'
-import type { Reset, ResetRepository } from './reset-repository.ts'
 
 export interface SetPasswordDependencies {
   attemptCode: AttemptCode

@@ -1,11 +1,11 @@
 import type { Queryable } from '@latchkey/shared/database/database.ts'
-import { fold, type Language } from '@latchkey/shared/users/user.ts'
 import {
   type CodeRow,
   type CodeTable,
   createCodeRepository,
   type StoredCode,
-} from '../one-time-codes/code-repository.ts'
+} from '@latchkey/shared/users/code-repository.ts'
+import { fold, type Language } from '@latchkey/shared/users/user.ts'
 
 /** A sign-up that waits for its code. */
 export interface SignUp extends StoredCode {

@@ -1,4 +1,4 @@
-import type { Queryable, SqlValue, Statement } from '@latchkey/shared/database/database.ts'
+import type { Queryable, SqlValue, Statement } from '../database/database.ts'
 
 /** What the row of every mailed code contains. */
 export interface StoredCode {

@@ -1,4 +1,4 @@
-import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
+import type { Queryable, Statement } from '../database/database.ts'
 
 /** A text that FACTOR_SECRET has sealed, in the row with an id. */
 export interface SealedText {

@@ -1,4 +1,4 @@
-import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
+import type { Queryable, Statement } from '../database/database.ts'
 
 /** The users whose stored passwords or e-mails have one form. */
 export interface AccountCount {

@@ -1,10 +1,5 @@
-import type { Queryable } from '@latchkey/shared/database/database.ts'
-import {
-  type CodeRow,
-  type CodeTable,
-  createCodeRepository,
-  type StoredCode,
-} from '../one-time-codes/code-repository.ts'
+import type { Queryable } from '../database/database.ts'
+import { type CodeRow, type CodeTable, createCodeRepository, type StoredCode } from './code-repository.ts'
 
 /** A requested change of e-mail. */
 export interface EmailChange extends StoredCode {

@@ -1,11 +1,6 @@
-import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
-import { fold } from '@latchkey/shared/users/user.ts'
-import {
-  type CodeRow,
-  type CodeTable,
-  createCodeRepository,
-  type StoredCode,
-} from '../one-time-codes/code-repository.ts'
+import type { Queryable, Statement } from '../database/database.ts'
+import { type CodeRow, type CodeTable, createCodeRepository, type StoredCode } from './code-repository.ts'
+import { fold } from './user.ts'
 
 /** A requested password reset. */
 export interface Reset extends StoredCode {
