@@ -31,7 +31,7 @@ export async function describeAuthApi(issuer = 'http://localhost:8080') {
   const db = await openDatabase(config.database.url)
   const passwords = createPasswordHasher(config.passwords)
   const logger = createLogger('auth-api', 'silent')
-  const audit = openAuditTrail({ db, logger, registry, clock: Date.now })
+  const audit = openAuditTrail({ db, logger, registry, localNow: Date.now })
   const { server } = await buildApp(config, {
     db,
     audit,

@@ -48,10 +48,10 @@ export interface App {
 export async function buildApp(config: Config, dependencies: AppDependencies): Promise<App> {
   const { extensions = [], traceRequests } = dependencies
   const core = await createCore(config, { ...dependencies, db: limitingTime(dependencies.db) })
-  const { db, passwords, registry, failures, clock, databaseClock, limits, auditOf } = core
+  const { db, passwords, registry, failures, localNow, databaseClock, limits, auditOf } = core
   const { verifier, validity, requireLogin, published } = core.tokens
   const { corsOrigins, publicUrl, trustedProxies, docsPage } = config.http
-  const readiness = createAppReadiness(config, { ...dependencies, failures, clock, databaseClock })
+  const readiness = createAppReadiness(config, { ...dependencies, failures, localNow, databaseClock })
   // Gauges that query the database come last, or they count their own queries as waiting.
   registerServiceGauges(registry, {
     tokenChecks: validity.checks,
@@ -60,7 +60,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     maxConnections: config.database.poolSize,
   })
   registerDependencyGauge(registry, readiness)
-  registerOutboxAge(registry, { outbox: createOutboxRepository(db), clock })
+  registerOutboxAge(registry, { outbox: createOutboxRepository(db), clock: localNow })
 
   const server = createServer({ trustedProxies, logger: dependencies.logger })
   const owners = trackRouteOwners(server, 'Latchkey')

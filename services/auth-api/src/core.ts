@@ -65,8 +65,8 @@ export interface AppDependencies {
   refuse?: (reason: Error) => void
   /** Collects failures of dependencies; the caller may report its own too. Default: one for the requests only. */
   failures?: DependencyFailures
-  clock?: Clock
-  monotonic?: MonotonicClock
+  localNow?: Clock
+  elapsed?: MonotonicClock
   registry?: Registry
 }
 
@@ -75,12 +75,12 @@ export type Core = Awaited<ReturnType<typeof createCore>>
 /** Creates the dependencies that features share. Each feature passes on those that its use cases need. */
 export async function createCore(config: Config, dependencies: AppDependencies) {
   const { db, passwords, logger, limitStore, audit, dispatcher } = dependencies
-  const { clock = Date.now, monotonic = monotonicClock, registry = new Registry() } = dependencies
-  const { failures = createDependencyFailures(clock) } = dependencies
-  const databaseClock = createDatabaseClock(clock)
+  const { localNow = Date.now, elapsed = monotonicClock, registry = new Registry() } = dependencies
+  const { failures = createDependencyFailures(localNow) } = dependencies
+  const databaseClock = createDatabaseClock(localNow)
   const sealer = createSealer(config.mail.secret)
   const createMailsOf = <Templates extends MailTemplates>(templates: Templates) =>
-    createMails({ templates, sealer, dispatcher, clock })
+    createMails({ templates, sealer, dispatcher, clock: localNow })
   const mails = createMailsOf(MAIL_TEMPLATES)
   const secrets = secretsOf(config.tokens)
   const limits = createLimits(config, { secret: secrets[0], limitStore, logger })
@@ -97,23 +97,23 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
       : async () => undefined
   const tokens = await createTokens(config.tokens, {
     db,
-    clock,
-    databaseClock,
-    monotonic,
+    localNow,
+    sharedNow: databaseClock.now,
+    elapsed,
     storeSession,
     registry,
     failures,
     logger,
   })
-  const notify = createNotices(mails, clock)
+  const notify = createNotices(mails, localNow)
   const usersIn = (db: Queryable): UnguardedUsers => createUserRepository(db)
   const notifyNewClient: NotifyNewClient =
     config.notices.newClient === 'on'
-      ? createNotifyNewClient({ transaction, usersIn, notify, logger, clock })
+      ? createNotifyNewClient({ transaction, usersIn, notify, logger, localNow })
       : async () => undefined
   const notifyFailureOf = (kind: FailureKind): NotifyFailure =>
     config.notices.failedLogins === 'on'
-      ? createNotifyFailure(kind, { transaction, usersIn, notify, mails, logger, clock })
+      ? createNotifyFailure(kind, { transaction, usersIn, notify, mails, logger, localNow })
       : () => undefined
   const { secret: factorSecret, previousSecret } = config.secondFactor
   // A challenge, which FACTOR_SECRET signs, needs no other secret.
@@ -128,7 +128,7 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     limitLogin: limits.limitLogin,
     field: config.login.field,
     secrets: createCodeSecrets('guard', guardSecrets),
-    clock,
+    localNow,
   })
   const secondFactor = createSecondFactor(config.secondFactor, {
     ...tokens,
@@ -142,14 +142,14 @@ export async function createCore(config: Config, dependencies: AppDependencies) 
     field: config.login.field,
     logger,
     registry,
-    clock,
+    localNow,
   })
   const clientOf = (request: AuditedRequest & LimitedRequest): Client => ({
     request,
     audit: auditOf(request),
   })
   return {
-    clock,
+    localNow,
     databaseClock,
     logger,
     registry,

@@ -53,7 +53,7 @@ export async function openService(lifecycle: Lifecycle, environment: NodeJS.Proc
   const clients = await openClients(lifecycle, { ...context, failures })
   const traceRequests = tracing && (await createRequestTracing())
   const audit = await lifecycle.open(
-    () => openAuditTrail({ db: clients.db, logger, registry, clock: Date.now }),
+    () => openAuditTrail({ db: clients.db, logger, registry, localNow: Date.now }),
     (audit) => audit.close(),
   )
   const { server, readiness } = await buildApp(config, {

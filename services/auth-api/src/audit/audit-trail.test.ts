@@ -20,7 +20,7 @@ function startTrail(insert: () => Promise<void> = async () => undefined) {
   const db: Pick<Database, 'transaction'> = { transaction: (work) => work(transaction) }
   const logger = { info: vi.fn(), warn: vi.fn() }
   const registry = new Registry()
-  const trail = openAuditTrail({ db, logger, registry, clock: () => 0, flushMs: 5, windowMs: 20 })
+  const trail = openAuditTrail({ db, logger, registry, localNow: () => 0, flushMs: 5, windowMs: 20 })
   const dropped = async () =>
     (await registry.getSingleMetric('latchkey_audit_dropped_total')?.get())?.values[0]?.value
   return { trail, rows, logger, dropped, transaction }

@@ -23,7 +23,7 @@ export interface AuditTrailDependencies {
   db: Pick<Database, 'transaction'>
   logger: Pick<Logger, 'info' | 'warn'>
   registry: Registry
-  clock: Clock
+  localNow: Clock
   /** Time between two writes, in milliseconds. Default 1,000. */
   flushMs?: number
   /**
@@ -48,7 +48,7 @@ const WARNINGS: ReadonlySet<AuditEventName> = new Set(['token.reused', 'passkey.
  * events of a minute become two rows at most, and the different ones of a minute are limited too.
  */
 export function openAuditTrail(dependencies: AuditTrailDependencies): AuditTrail {
-  const { logger, clock, flushMs = FLUSH_MS, windowMs = WINDOW_MS } = dependencies
+  const { logger, localNow, flushMs = FLUSH_MS, windowMs = WINDOW_MS } = dependencies
   const store = createStore(dependencies)
   const counts = createEventCounts()
   let windowEnd = performance.now() + windowMs
@@ -61,7 +61,7 @@ export function openAuditTrail(dependencies: AuditTrailDependencies): AuditTrail
 
   function record(event: AuditEvent): void {
     log(event)
-    store.add({ ...event, at: new Date(clock()) })
+    store.add({ ...event, at: new Date(localNow()) })
   }
 
   async function tick(): Promise<void> {
@@ -79,7 +79,7 @@ export function openAuditTrail(dependencies: AuditTrailDependencies): AuditTrail
       if (recorded) record(recorded)
     },
     async write(transaction, event) {
-      await createAuditRepository(transaction).insert([{ ...event, at: new Date(clock()) }])
+      await createAuditRepository(transaction).insert([{ ...event, at: new Date(localNow()) }])
       transaction.afterCommit(() => log(event))
     },
     async close() {

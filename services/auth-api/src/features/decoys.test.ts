@@ -43,7 +43,7 @@ function requestsFor(owner: User | undefined) {
       hashOfNothing: () => 'hash of nothing',
     },
     ttlSeconds: 600,
-    databaseTime: () => 0,
+    sharedNow: () => 0,
   }
   const inserting = () => ({ insert: async (row: (typeof stored)[number]) => void stored.push(row) })
   const passwords = { hash: async () => 'hash of a password' }

@@ -13,14 +13,14 @@ export async function addExtensions(
   server: FastifyInstance,
   extensions: readonly ConfiguredExtension[],
   owners: RouteOwners,
-  { db, users, clock, createMailsOf, logger }: Core,
+  { db, users, localNow, createMailsOf, logger }: Core,
 ): Promise<void> {
   for (const extension of extensions)
     await explainFailure(extension, async () => {
       const routes = await extension.loadRoutes()
       if (!routes) return
       const mails = createMailsOf(extension.mails)
-      const context = { db, users, clock, mails, settings: extension.values }
+      const context = { db, users, clock: localNow, mails, settings: extension.values }
       const open: string[] = []
       await owners.add(`the extension ${extension.name}`, async () => {
         // Around the plugin, so that even one created with fastify-plugin changes no other route.

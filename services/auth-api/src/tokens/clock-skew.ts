@@ -10,14 +10,14 @@ const LOG_PAUSE_MS = 60_000
 export interface ClockSkewDependencies {
   registry: Registry
   logger: { warn(details: object, message: string): void }
-  clock: Clock
+  localNow: Clock
 }
 
 /** Creates the function that reports by how many seconds a token of a replica is ahead of the clock of this one. */
-export function createClockSkew({ registry, logger, clock }: ClockSkewDependencies) {
+export function createClockSkew({ registry, logger, localNow }: ClockSkewDependencies) {
   let skew = { seconds: 0, at: Number.NEGATIVE_INFINITY }
   let loggedAt = Number.NEGATIVE_INFINITY
-  const read = () => (clock() - skew.at < SHOWN_MS ? skew.seconds : 0)
+  const read = () => (localNow() - skew.at < SHOWN_MS ? skew.seconds : 0)
   new Gauge({
     name: 'latchkey_clock_skew_seconds',
     help: 'How far tokens of other replicas were ahead of the clock of this one in the last five minutes',
@@ -28,7 +28,7 @@ export function createClockSkew({ registry, logger, clock }: ClockSkewDependenci
   })
   return (aheadSeconds: number): void => {
     if (aheadSeconds <= TOLERATED_SECONDS) return
-    const now = clock()
+    const now = localNow()
     skew = { seconds: Math.max(read(), aheadSeconds), at: now }
     if (now - loggedAt < LOG_PAUSE_MS) return
     loggedAt = now

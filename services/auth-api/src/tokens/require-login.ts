@@ -20,10 +20,10 @@ const SECOND_FACTOR_ACR = 'urn:latchkey:acr:second-factor'
 export type RequireLogin = (claims: Claims, required: RequiredLogin) => void
 
 export const createRequireLogin =
-  (clock: Clock): RequireLogin =>
+  (localNow: Clock): RequireLogin =>
   ({ amr, auth_time }, { secondFactor, maxAgeSeconds }) => {
     const lacksFactor = secondFactor === true && !amr?.includes(MULTI_FACTOR)
-    const isTooOld = maxAgeSeconds !== undefined && toNumericDate(clock()) - auth_time > maxAgeSeconds
+    const isTooOld = maxAgeSeconds !== undefined && toNumericDate(localNow()) - auth_time > maxAgeSeconds
     if (!lacksFactor && !isTooOld) return
     throw new AppError(
       'insufficient_user_authentication',

@@ -9,7 +9,7 @@ it.each([
   const revokeSession = createRevokeSession({
     revocations: { revokeSession: async (...given) => void revoked.push(given) },
     lifetimeSeconds: 1_000,
-    clock: () => 2_100_999,
+    localNow: () => 2_100_999,
   })
   await revokeSession('the id', exp)
   expect(revoked).toEqual([['the id', new Date(2_100_999), new Date(lastExpiry * 1000)]])

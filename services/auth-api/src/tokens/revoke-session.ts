@@ -5,7 +5,7 @@ export interface RevokeSessionDependencies {
   revocations: Pick<RevocationRepository, 'revokeSession'>
   /** The lifetime of a token. */
   lifetimeSeconds: number
-  clock: Clock
+  localNow: Clock
 }
 
 export type RevokeSession = ReturnType<typeof createRevokeSession>
@@ -14,9 +14,9 @@ export type RevokeSession = ReturnType<typeof createRevokeSession>
  * Ends a session: every token of its login and of its refreshes. `exp` is when a known one of them expires, in seconds since
  * the epoch.
  */
-export function createRevokeSession({ revocations, lifetimeSeconds, clock }: RevokeSessionDependencies) {
+export function createRevokeSession({ revocations, lifetimeSeconds, localNow }: RevokeSessionDependencies) {
   return async (id: string, exp: number): Promise<void> => {
-    const now = clock()
+    const now = localNow()
     const lastExpiry = Math.max(exp, toNumericDate(now) + lifetimeSeconds)
     await revocations.revokeSession(id, new Date(now), new Date(lastExpiry * 1000))
   }

@@ -93,7 +93,7 @@ describe.each([
     const { current } = await importSigningKeys(settingsOf({ ...given, algorithm }))
     const others = (await importSigningKeys(settingsOf({ ...SECRETS, ...KEYS }))).accepted
     const keys = [...others.filter(({ header }) => header.alg !== algorithm), current]
-    return { current, verifier: createTokenVerifier({ keys, issuer: iss, clock: () => NOW * 1000 }) }
+    return { current, verifier: createTokenVerifier({ keys, issuer: iss, localNow: () => NOW * 1000 }) }
   }
 
   it('is verified among other keys, and its header names its key', async () => {

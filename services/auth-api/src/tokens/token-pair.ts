@@ -20,14 +20,14 @@ export interface RecordUseDependencies {
   failures: Pick<DependencyFailures, 'report'>
   logger: Pick<Logger, 'warn'>
   /** The clock of the database, by which other replicas compare the end of the grace. */
-  databaseTime: Clock
+  sharedNow: Clock
 }
 
 /** Creates the function that records the first use of a token's pair, with one statement for each pair. */
 export const createRecordUse =
-  ({ revocations, failures, logger, databaseTime }: RecordUseDependencies): RecordUse =>
+  ({ revocations, failures, logger, sharedNow }: RecordUseDependencies): RecordUse =>
   async (claims, { predecessorUntil }) => {
-    const end = new Date(databaseTime() + GRACE_MS)
+    const end = new Date(sharedNow() + GRACE_MS)
     if (predecessorUntil === undefined || end >= predecessorUntil) return
     try {
       await revocations.endPredecessor(claims, end)

@@ -16,9 +16,9 @@ export interface TokenValidityOptions {
   /** How long a token's status is remembered, in seconds. 0 reads it for each request. */
   cacheSeconds: number
   /** The clock of the database, by which a replica has stored the end of a token. */
-  databaseTime: Clock
+  sharedNow: Clock
   /** Measures how old a remembered status is. The wall clock, set back, would prolong it. */
-  monotonic: MonotonicClock
+  elapsed: MonotonicClock
   /** Number of tokens that are remembered at most. */
   maxTokens?: number
 }
@@ -52,8 +52,8 @@ export function createTokenValidity({
   revocations,
   recordUse,
   cacheSeconds,
-  databaseTime,
-  monotonic,
+  sharedNow,
+  elapsed,
   maxTokens = 10_000,
 }: TokenValidityOptions) {
   const checks = { memory: 0, database: 0 }
@@ -70,14 +70,14 @@ export function createTokenValidity({
 
   async function find(claims: Claims): Promise<CachedStatus> {
     const known = remembered.get(claims.jti)
-    if (known?.validFrom === claims.valid_from && monotonic() - known.begunAt <= cacheMs) {
+    if (known?.validFrom === claims.valid_from && elapsed() - known.begunAt <= cacheMs) {
       checks.memory++
       return known.status
     }
     checks.database++
     // A remembered status is as old as the beginning of its read.
     const reading = {
-      begunAt: monotonic(),
+      begunAt: elapsed(),
       sessionId: sessionIdOf(claims),
       validFrom: claims.valid_from,
       status: read(claims),
@@ -102,7 +102,7 @@ export function createTokenValidity({
     async requireValid(claims: Claims): Promise<Claims> {
       const status = await find(claims)
       const { role, hasFactors } = status
-      if (role === undefined || isReplaced(status, databaseTime())) throw revokedToken()
+      if (role === undefined || isReplaced(status, sharedNow())) throw revokedToken()
       const amr = currentAmr(claims.amr, hasFactors)
       const isAsIssued = claims.data.role === role && claims.amr === amr
       return isAsIssued ? claims : { ...claims, amr, data: { ...claims.data, role } }
@@ -135,15 +135,15 @@ export type GetTokenUser = (db: Queryable, claims: Claims) => Promise<User>
 
 export interface GetTokenUserDependencies {
   revocationsIn: (db: Queryable) => Pick<RevocationRepository, 'findStatus'>
-  databaseTime: Clock
+  sharedNow: Clock
 }
 
 /** Creates the function that reads a token's status, within a transaction if it is given one. */
 export const createGetTokenUser =
-  ({ revocationsIn, databaseTime }: GetTokenUserDependencies): GetTokenUser =>
+  ({ revocationsIn, sharedNow }: GetTokenUserDependencies): GetTokenUser =>
   async (db, claims) => {
     const status = await revocationsIn(db).findStatus(claims)
-    if (!isCurrent(status, claims) || isReplaced(status, databaseTime())) throw revokedToken()
+    if (!isCurrent(status, claims) || isReplaced(status, sharedNow())) throw revokedToken()
     return status.user
   }
 

@@ -8,7 +8,6 @@ import type { Config } from '../config.ts'
 import type { StoreSession } from '../features/sessions/store-session.ts'
 import type { Caller } from './claims.ts'
 import { createClockSkew } from './clock-skew.ts'
-import type { DatabaseClock } from './database-clock.ts'
 import { createTokenIssuer } from './issue-token.ts'
 import { createRequireLogin } from './require-login.ts'
 import { createRevocationRepository, sessionIdOf } from './revocation-repository.ts'
@@ -20,10 +19,11 @@ import { createTokenVerifier } from './verify-token.ts'
 
 export interface TokensDependencies {
   db: Database
-  clock: Clock
-  databaseClock: Pick<DatabaseClock, 'now'>
+  localNow: Clock
+  /** The clock of the database, which all replicas share. */
+  sharedNow: Clock
   /** Measures how old a remembered status is. The wall clock, set back, would prolong it. */
-  monotonic: MonotonicClock
+  elapsed: MonotonicClock
   storeSession: StoreSession
   registry: Registry
   failures: Pick<DependencyFailures, 'report'>
@@ -35,23 +35,23 @@ export type Tokens = Awaited<ReturnType<typeof createTokens>>
 /** Creates the functions that issue, verify, check and revoke tokens. */
 export async function createTokens(
   settings: Config['tokens'],
-  { db, clock, databaseClock, monotonic, storeSession, registry, failures, logger }: TokensDependencies,
+  { db, localNow, sharedNow, elapsed, storeSession, registry, failures, logger }: TokensDependencies,
 ) {
   const { issuer, lifetimeSeconds, revocationCacheSeconds: cacheSeconds } = settings
   const { current: key, accepted: keys, published } = await importSigningKeys(settings)
   const revocations = createRevocationRepository(db)
   const getTokenUser = createGetTokenUser({
     revocationsIn: createRevocationRepository,
-    databaseTime: databaseClock.now,
+    sharedNow,
   })
-  const revokeSession = createRevokeSession({ revocations, lifetimeSeconds, clock })
-  const recordUse = createRecordUse({ revocations, failures, logger, databaseTime: databaseClock.now })
+  const revokeSession = createRevokeSession({ revocations, lifetimeSeconds, localNow })
+  const recordUse = createRecordUse({ revocations, failures, logger, sharedNow })
   const validity = createTokenValidity({
     revocations,
     recordUse,
     cacheSeconds,
-    databaseTime: databaseClock.now,
-    monotonic,
+    sharedNow,
+    elapsed,
   })
   /** Ends the session of a token that is refreshed after its successor was used: two clients have it. */
   const revokeReusedSession = async ({ claims, audit }: Caller): Promise<void> => {
@@ -66,11 +66,11 @@ export async function createTokens(
     verifier: createTokenVerifier({
       keys,
       issuer,
-      clock,
-      onFuture: createClockSkew({ registry, logger, clock }),
+      localNow,
+      onFuture: createClockSkew({ registry, logger, localNow }),
     }),
     validity,
-    requireLogin: createRequireLogin(clock),
+    requireLogin: createRequireLogin(localNow),
     getTokenUser,
     lockUser: createLockUser({ usersIn: createUserRepository, getTokenUser }),
     revocations,

@@ -27,7 +27,7 @@ const CLAIMS = {
 let verifier: TokenVerifier
 beforeAll(async () => {
   const keys = [await importSecret(SECRET), await importSecret(PREVIOUS)]
-  verifier = createTokenVerifier({ keys, issuer: ISSUER, clock: () => NOW_SECONDS * 1000 })
+  verifier = createTokenVerifier({ keys, issuer: ISSUER, localNow: () => NOW_SECONDS * 1000 })
 })
 
 async function accepts(token: string): Promise<boolean> {

@@ -18,7 +18,7 @@ describe('a token that was never seen', () => {
     signText(`${encode(header)}.${encode(claims)}`, hash)
   const verify = async (token: string) => {
     const keys = [await importSecret(Buffer.alloc(64, 1)), await importSecret(new Uint8Array(64))]
-    return createTokenVerifier({ keys, issuer: CLAIMS.iss, clock: () => NOW * 1000 }).verify(token)
+    return createTokenVerifier({ keys, issuer: CLAIMS.iss, localNow: () => NOW * 1000 }).verify(token)
   }
 
   it('is verified if Latchkey issued it, with the current secret or the previous one', async () => {
@@ -37,7 +37,7 @@ describe('a token that was never seen', () => {
   it('is remembered while its times are valid', async () => {
     let now = NOW * 1000
     const keys = [await importSecret(new Uint8Array(64))]
-    const verifier = createTokenVerifier({ keys, issuer: CLAIMS.iss, clock: () => now })
+    const verifier = createTokenVerifier({ keys, issuer: CLAIMS.iss, localNow: () => now })
     const verifyAt = (ms: number) => {
       now = ms
       return verifier.verify(sign(CLAIMS))
@@ -56,7 +56,7 @@ describe('a token that was never seen', () => {
 
   it('is refused under the signature of a remembered token', async () => {
     const keys = [await importSecret(new Uint8Array(64))]
-    const verifier = createTokenVerifier({ keys, issuer: CLAIMS.iss, clock: () => NOW * 1000 })
+    const verifier = createTokenVerifier({ keys, issuer: CLAIMS.iss, localNow: () => NOW * 1000 })
     const token = sign(CLAIMS)
     expect(await verifier.verify(token)).toEqual(CLAIMS)
     const forged = `${encode(HEADER)}.${encode({ ...CLAIMS, data: { ...CLAIMS.data, role: 'admin' } })}`
@@ -70,7 +70,7 @@ describe('a token that was never seen', () => {
     const verifier = createTokenVerifier({
       keys,
       issuer: CLAIMS.iss,
-      clock: () => NOW * 1000,
+      localNow: () => NOW * 1000,
       onFuture: (seconds) => void reported.push(seconds),
     })
     const verified = (claims: object) =>
@@ -87,7 +87,12 @@ describe('a token that was never seen', () => {
 
   it('is forgotten when more have been seen since than are remembered', async () => {
     const keys = [await importSecret(new Uint8Array(64))]
-    const verifier = createTokenVerifier({ keys, issuer: CLAIMS.iss, clock: () => NOW * 1000, maxTokens: 2 })
+    const verifier = createTokenVerifier({
+      keys,
+      issuer: CLAIMS.iss,
+      localNow: () => NOW * 1000,
+      maxTokens: 2,
+    })
     const tokens = ['one', 'two', 'three'].map((jti) => sign({ ...CLAIMS, jti }))
     const seen: unknown[] = []
     for (const token of tokens) seen.push(await verifier.verify(token))

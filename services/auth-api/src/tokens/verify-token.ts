@@ -9,7 +9,7 @@ export interface VerifyTokenOptions {
   /** The current key first, then the others during a rotation. */
   keys: readonly TokenKey[]
   issuer: string
-  clock: Clock
+  localNow: Clock
   /** Number of verified tokens that are remembered at most. */
   maxTokens?: number
   /** Receives by how many seconds a token with a valid signature is from the future. */
@@ -31,14 +31,14 @@ export const NOT_BEFORE_LEEWAY_SECONDS = 5
 export function createTokenVerifier({
   keys,
   issuer,
-  clock,
+  localNow,
   maxTokens = 10_000,
   onFuture = () => undefined,
 }: VerifyTokenOptions): TokenVerifier {
   const verified = new LRUCache<string, Claims>({ max: maxTokens })
   return {
     async verify(token) {
-      const now = clock()
+      const now = localNow()
       const claims = verified.get(token) ?? (await verifySignedBy(keys, token, { issuer, now, onFuture }))
       if (claims.nbf * 1000 > now) onFuture(claims.nbf - now / 1000)
       requireInTime(claims, now)

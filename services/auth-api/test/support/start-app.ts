@@ -113,7 +113,7 @@ export async function startApp({
     maxDelayMs: 0,
   })
   const registry = new Registry()
-  const audit = openAuditTrail({ db, logger, registry, clock, flushMs: auditFlushMs })
+  const audit = openAuditTrail({ db, logger, registry, localNow: clock, flushMs: auditFlushMs })
   const { server, readiness } = await buildApp(config, {
     registry,
     audit,
@@ -124,9 +124,9 @@ export async function startApp({
     logger,
     limitStore,
     refuse,
-    clock,
+    localNow: clock,
     // As in production, the clock of the machine may be set meanwhile.
-    monotonic: () => time?.elapsed ?? fixedNow ?? performance.timeOrigin + performance.now(),
+    elapsed: () => time?.elapsed ?? fixedNow ?? performance.timeOrigin + performance.now(),
     extensions: configureExtensions(loaded, environment),
   })
   readiness.serve()

@@ -70,7 +70,7 @@ export interface AccountGuardDependencies {
   requireLogin: RequireLogin
   getTokenUser: GetTokenUser
   lockUser: LockUser
-  clock: Clock
+  localNow: Clock
 }
 
 export type AccountGuard = ReturnType<typeof createAccountGuard>
@@ -81,7 +81,7 @@ export type AccountGuard = ReturnType<typeof createAccountGuard>
  */
 export function createAccountGuard(dependencies: AccountGuardDependencies) {
   const { db, hasFactors, passwords, limitLogin, field, secrets } = dependencies
-  const { requireLogin, getTokenUser, lockUser, clock } = dependencies
+  const { requireLogin, getTokenUser, lockUser, localNow } = dependencies
 
   const hasFactor = (user: User): boolean => hasFactors && factorKindsOf(user).length > 0
 
@@ -121,7 +121,7 @@ export function createAccountGuard(dependencies: AccountGuardDependencies) {
     currentPassword?: string,
   ): Promise<Proof> {
     const { claims } = client
-    const shownAt = toNumericDate(clock())
+    const shownAt = toNumericDate(localNow())
     const user = await getTokenUser(db, claims)
     // This comes before the password, so that a stolen token tells nothing about it.
     if (hasFactor(user)) requireLogin(claims, { secondFactor: true, maxAgeSeconds: MAX_AGE_SECONDS })

@@ -10,7 +10,7 @@ import type { AccountGuard, GuardedUser } from './account-guard.ts'
 export interface ApplyEmailChangeDependencies {
   guard: Pick<AccountGuard, 'usersFor'>
   notify: SendNotice
-  databaseTime: Clock
+  sharedNow: Clock
 }
 
 /** Changes the e-mail of a token's user inside a transaction that has locked the user. */
@@ -28,13 +28,13 @@ export type ApplyEmailChange = (
 export function createApplyEmailChange({
   guard,
   notify,
-  databaseTime,
+  sharedNow,
 }: ApplyEmailChangeDependencies): ApplyEmailChange {
   return async (transaction, user, email, { claims, audit }) => {
     const users = guard.usersFor(transaction, user)
     await users.setEmail(user.userid, email)
     if (isSameMailbox(user, email)) return
-    const now = databaseTime()
+    const now = sharedNow()
     // These follow the new e-mail. Sent with it, one of them could fail first and hide that the e-mail is taken.
     await Promise.all([
       endCodes(transaction, user.userid, new Date(now)),

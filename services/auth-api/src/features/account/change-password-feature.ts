@@ -6,7 +6,7 @@ import { changePasswordRoutes } from './change-password-routes.ts'
 
 /** Adds `PUT /profile/password`. */
 export async function addChangePassword(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { transaction, guard, passwords, notify, clock } = core
+  const { transaction, guard, passwords, notify, localNow } = core
   const { validity, issueToken } = core.tokens
   const changePassword = createChangePassword({
     transaction,
@@ -16,7 +16,7 @@ export async function addChangePassword(app: FastifyInstance, config: Config, co
     validity,
     issueToken,
     policy: config.policy,
-    clock,
+    localNow,
   })
   await app.register(changePasswordRoutes, {
     freshFactorProblems: core.freshFactorProblems,

@@ -20,7 +20,7 @@ export interface ChangePasswordDependencies {
   validity: Pick<TokenValidity, 'forget'>
   issueToken: IssueToken
   policy: PasswordPolicy
-  clock: Clock
+  localNow: Clock
 }
 
 export interface PasswordChange {
@@ -34,7 +34,7 @@ export interface PasswordChange {
  * Throws `password_refused` with `violations`, and what the guard throws.
  */
 export function createChangePassword(dependencies: ChangePasswordDependencies) {
-  const { transaction, guard, passwords, notify, validity, issueToken, policy, clock } = dependencies
+  const { transaction, guard, passwords, notify, validity, issueToken, policy, localNow } = dependencies
 
   /** Concurrent changes: the second fails, because the first has ended its token. */
   const store = (caller: Caller, proof: Proof, passwordHash: string): Promise<User> =>
@@ -43,7 +43,7 @@ export function createChangePassword(dependencies: ChangePasswordDependencies) {
       const users = guard.usersFor(db, user)
       const { audit } = caller
       const { userid } = user
-      const now = clock()
+      const now = localNow()
       // None of them needs the answer of another one.
       const [changed] = await Promise.all([
         revokeUserTokens(users, user, now),
@@ -64,7 +64,7 @@ export function createChangePassword(dependencies: ChangePasswordDependencies) {
     const proof = await guard.begin('changePassword', caller, currentPassword)
     const client = { address: caller.audit.address, trust: 'known' } as const
     const passwordHash = await passwords.hash(password, client)
-    const readAt = toNumericDate(clock())
+    const readAt = toNumericDate(localNow())
     const user = await store(caller, proof, passwordHash)
     validity.forget(caller.claims)
     return issueToken(user, readAt, caller.audit, proof.login)

@@ -20,7 +20,7 @@ export interface ConfirmEmailChangeDependencies {
   lockUser: LockUser
   guard: Pick<AccountGuard, 'allow'>
   applyEmailChange: ApplyEmailChange
-  databaseTime: Clock
+  sharedNow: Clock
 }
 
 export type ConfirmEmailChange = (code: string, client: LoggedInClient) => Promise<User>
@@ -32,7 +32,7 @@ export type ConfirmEmailChange = (code: string, client: LoggedInClient) => Promi
  */
 export function createConfirmEmailChange(dependencies: ConfirmEmailChangeDependencies): ConfirmEmailChange {
   const { attemptCode, requireCode, transaction, usersIn, changesIn } = dependencies
-  const { lockUser, guard, applyEmailChange, databaseTime } = dependencies
+  const { lockUser, guard, applyEmailChange, sharedNow } = dependencies
 
   return (code, client) => {
     const { claims } = client
@@ -47,7 +47,7 @@ export function createConfirmEmailChange(dependencies: ConfirmEmailChangeDepende
         const locked = await lockUser(db, claims)
         const { begunUnder } = change
         const user = await guard.allow(db, locked, { begunUnder, claims, refuse: emailChangeRefused })
-        if (!(await changesIn(db).use(change.id, new Date(databaseTime())))) throw emailChangeRefused()
+        if (!(await changesIn(db).use(change.id, new Date(sharedNow())))) throw emailChangeRefused()
         await applyEmailChange(db, user, change.email, client)
         return (await usersIn(db).findById(claims.sub)) ?? user
       })

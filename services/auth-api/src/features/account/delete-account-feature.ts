@@ -7,8 +7,8 @@ import { deleteAccountRoutes } from './delete-account-routes.ts'
 /** Adds `POST /profile/delete`, where ACCOUNT_DELETION is `on`. */
 export async function addDeleteAccount(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   if (config.profile.deletion !== 'on') return
-  const { guard, notify, clock } = core
-  const deleteAccount = createDeleteAccount({ guard, notify, validity: core.tokens.validity, clock })
+  const { guard, notify, localNow } = core
+  const deleteAccount = createDeleteAccount({ guard, notify, validity: core.tokens.validity, localNow })
   await app.register(deleteAccountRoutes, {
     freshFactorProblems: core.freshFactorProblems,
     deleteAccount: (currentPassword, request) =>

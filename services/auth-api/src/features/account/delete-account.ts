@@ -10,7 +10,7 @@ export interface DeleteAccountDependencies {
   guard: Pick<AccountGuard, 'change' | 'usersFor'>
   notify: SendNotice
   validity: Pick<TokenValidity, 'forget'>
-  clock: Clock
+  localNow: Clock
 }
 
 /**
@@ -18,14 +18,14 @@ export interface DeleteAccountDependencies {
  * what the guard throws.
  */
 export function createDeleteAccount(dependencies: DeleteAccountDependencies) {
-  const { guard, notify, validity, clock } = dependencies
+  const { guard, notify, validity, localNow } = dependencies
 
   return async (currentPassword: string | undefined, caller: LoggedInClient): Promise<void> => {
     const { claims, audit } = caller
     await guard.change('deleteAccount', caller, currentPassword, async (transaction, user) => {
       const users = guard.usersFor(transaction, user)
       const { userid } = user
-      const now = clock()
+      const now = localNow()
       await Promise.all([
         users.softDelete(userid),
         revokeUserTokens(users, user, now),

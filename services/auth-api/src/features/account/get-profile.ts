@@ -4,14 +4,14 @@ import type { ProfileRecord, ProfileRepository } from './profile-repository.ts'
 
 export interface GetProfileDependencies {
   profiles: ProfileRepository
-  databaseTime: Clock
+  sharedNow: Clock
 }
 
 /** Creates the function that reads a user's profile. It throws `invalid_token` for a user who no longer exists. */
 export const createGetProfile =
-  ({ profiles, databaseTime }: GetProfileDependencies) =>
+  ({ profiles, sharedNow }: GetProfileDependencies) =>
   async (userid: string): Promise<ProfileRecord> =>
-    requireProfile(await profiles.find(userid, new Date(databaseTime())))
+    requireProfile(await profiles.find(userid, new Date(sharedNow())))
 
 /** Returns a profile; throws `invalid_token` when its user was deleted after the token was checked. */
 export function requireProfile(found: ProfileRecord | undefined): ProfileRecord {

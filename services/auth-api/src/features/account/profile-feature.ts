@@ -16,10 +16,10 @@ import { createUpdateProfile } from './update-profile.ts'
 /** Adds the profile, its update, and the confirmation of a new e-mail. */
 export async function addProfile(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { db, transaction, usersIn, databaseClock, loggedInClientOf } = core
-  const databaseTime = databaseClock.now
+  const sharedNow = databaseClock.now
   const { changeEmail, guardEmailChange, confirmEmailChange } = createEmailChangeSteps(config, core)
   const profilesIn = (db: Queryable) => createProfileRepository(db, config.reset.attempts)
-  const getProfile = createGetProfile({ profiles: profilesIn(db), databaseTime })
+  const getProfile = createGetProfile({ profiles: profilesIn(db), sharedNow })
   const updateProfile = createUpdateProfile({
     transaction,
     usersIn,
@@ -27,7 +27,7 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
     getTokenUser: core.tokens.getTokenUser,
     changeEmail,
     guardEmailChange,
-    databaseTime,
+    sharedNow,
   })
   await app.register(profileRoutes, {
     freshFactorProblems: core.freshFactorProblems,
@@ -42,18 +42,18 @@ export async function addProfile(app: FastifyInstance, config: Config, core: Cor
 function createEmailChangeSteps({ profile, reset }: Config, core: Core) {
   const { db, transaction, usersIn, guard, mails, notify, limits, attemptCode } = core
   // One replica stores when a code ends, and another one may check it.
-  const databaseTime = core.databaseClock.now
+  const sharedNow = core.databaseClock.now
   const { ttlSeconds, attempts } = reset
   const { lockUser } = core.tokens
   const changesIn = createEmailChangeRepository
   const secrets = core.codeSecretsFor('email')
-  const apply = createApplyEmailChange({ guard, notify, databaseTime })
+  const apply = createApplyEmailChange({ guard, notify, sharedNow })
   const requireCode = createRequireCode({
     codes: changesIn(db),
     secrets,
     attempts,
     refusal: emailChangeRefused,
-    databaseTime,
+    sharedNow,
   })
   return {
     ...createChangeEmail({
@@ -66,7 +66,7 @@ function createEmailChangeSteps({ profile, reset }: Config, core: Core) {
         mails,
         secrets,
         ttlSeconds,
-        databaseTime,
+        sharedNow,
       }),
       applyEmailChange: apply,
     }),
@@ -79,7 +79,7 @@ function createEmailChangeSteps({ profile, reset }: Config, core: Core) {
       lockUser,
       guard,
       applyEmailChange: apply,
-      databaseTime,
+      sharedNow,
     }),
   }
 }

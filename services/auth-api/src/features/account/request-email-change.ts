@@ -18,7 +18,7 @@ export interface RequestEmailChangeDependencies {
   mails: Mails
   secrets: Pick<CodeSecrets, 'generateCode' | 'hash' | 'hashOfNothing'>
   ttlSeconds: number
-  databaseTime: Clock
+  sharedNow: Clock
 }
 
 export type RequestEmailChange = ReturnType<typeof createRequestEmailChange>
@@ -28,7 +28,7 @@ export type RequestEmailChange = ReturnType<typeof createRequestEmailChange>
  * user has causes the same work and the same rows: its owner gets a mail that says so, and no code confirms the change.
  */
 export function createRequestEmailChange(dependencies: RequestEmailChangeDependencies) {
-  const { usersIn, changesIn, mails, secrets, ttlSeconds, databaseTime } = dependencies
+  const { usersIn, changesIn, mails, secrets, ttlSeconds, sharedNow } = dependencies
 
   function acceptMail(
     transaction: Transaction,
@@ -55,7 +55,7 @@ export function createRequestEmailChange(dependencies: RequestEmailChangeDepende
     audit: Pick<RequestAudit, 'write'>,
   ): Promise<void> => {
     const owner = await usersIn(transaction).findByLogin('email', email)
-    const now = new Date(databaseTime())
+    const now = new Date(sharedNow())
     const { code, stored } = issueCode(secrets, { isDecoy: owner !== undefined, now, ttlSeconds })
     // In this order: the earlier changes end before the new one is stored.
     await Promise.all([

@@ -22,7 +22,7 @@ export interface UpdateProfileDependencies extends ChangeEmail {
   usersIn: (transaction: Queryable) => UnguardedUsers
   profilesIn: (transaction: Queryable) => ProfileRepository
   getTokenUser: GetTokenUser
-  databaseTime: Clock
+  sharedNow: Clock
 }
 
 /**
@@ -31,7 +31,7 @@ export interface UpdateProfileDependencies extends ChangeEmail {
  */
 export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
   const { transaction, usersIn, profilesIn, getTokenUser } = dependencies
-  const { changeEmail, guardEmailChange, databaseTime } = dependencies
+  const { changeEmail, guardEmailChange, sharedNow } = dependencies
 
   const store = (
     caller: Caller,
@@ -42,7 +42,7 @@ export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
       const users = usersIn(db)
       const { claims } = caller
       const userid = claims.sub
-      const find = async () => requireProfile(await profilesIn(db).find(userid, new Date(databaseTime())))
+      const find = async () => requireProfile(await profilesIn(db).find(userid, new Date(sharedNow())))
       // Either locks the user, so there is one update at a time: no key of users_property prevents two languages.
       const locked = name === undefined ? users.lock(userid) : users.setName(userid, name)
       // A replica remembers tokens as valid for REVOCATION_CACHE. For one that has ended, the change is rolled back.

@@ -26,7 +26,7 @@ export interface AppReadinessDependencies {
   /** Called when the service must not run on this database. */
   refuse?: ((reason: Error) => void) | undefined
   failures: DependencyFailures
-  clock: Clock
+  localNow: Clock
   databaseClock: Pick<DatabaseClock, 'synchronise'>
 }
 
@@ -34,7 +34,7 @@ const QUEUE_CHECK_HOLDS_MS = 5_000
 
 /** What auth-api needs before it takes requests. */
 export function createAppReadiness(config: Config, dependencies: AppReadinessDependencies): Readiness {
-  const { db, queue, failures, clock, databaseClock } = dependencies
+  const { db, queue, failures, localNow, databaseClock } = dependencies
   const judgeDatabase = createDatabaseCheck(config, dependencies)
   let clockOutcome = 'ok'
   return createReadiness(
@@ -49,12 +49,12 @@ export function createAppReadiness(config: Config, dependencies: AppReadinessDep
     {
       optional: {
         // Logins succeed without the queue, and mail waits in the outbox.
-        queue: rememberingSuccess(checkQueue(queue), QUEUE_CHECK_HOLDS_MS, clock),
+        queue: rememberingSuccess(checkQueue(queue), QUEUE_CHECK_HOLDS_MS, localNow),
         // Other replicas refuse the tokens of one that is ahead.
         clock: async () => clockOutcome,
       },
       failures,
-      clock,
+      clock: localNow,
     },
   )
 }

@@ -8,7 +8,7 @@ import { loginRoutes } from './routes.ts'
 
 /** Adds `POST /login`. */
 export async function addLogin(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { users, passwords, tokens, logger, registry, clock } = core
+  const { users, passwords, tokens, logger, registry, localNow } = core
   const { secondFactor, notifyNewClient, notifyFailedLogin } = core
   const { limitLogin, accountKey } = core.limits
   const count = createLoginCounter(registry)
@@ -28,7 +28,7 @@ export async function addLogin(app: FastifyInstance, config: Config, core: Core)
     requireSecondFactor: async (user, audit) => secondFactor?.requireAtLogin(user, audit),
     issueToken: tokens.issueToken,
     field: config.login.field,
-    clock,
+    localNow,
   })
   await app.register(loginRoutes, {
     hasSecondFactor: secondFactor !== undefined,

@@ -27,7 +27,7 @@ export interface LogInDependencies {
   requireSecondFactor: (user: User, audit: Pick<RequestAudit, 'report'>) => Promise<void>
   issueToken: IssueToken
   field: LoginField
-  clock: Clock
+  localNow: Clock
 }
 
 export interface Credentials {
@@ -51,7 +51,7 @@ export function createLogIn({
   requireSecondFactor,
   issueToken,
   field,
-  clock,
+  localNow,
 }: LogInDependencies) {
   async function logIn(
     { username, password }: Credentials,
@@ -60,7 +60,7 @@ export function createLogIn({
   ): Promise<IssuedToken> {
     // This comes before the database is asked: under an overload most logins end here.
     passwords.requireRoom(client)
-    const readAt = toNumericDate(clock())
+    const readAt = toNumericDate(localNow())
     const user = await users.findByLogin(field, username)
     // Verified for unknown and deleted users too: the time must not reveal which users exist.
     const verification = await passwords.verify(password, user?.passwordHash, client)

@@ -17,7 +17,7 @@ export interface NotifyFailuresDependencies {
   notify: SendNotice
   mails: Pick<Mails, 'acceptDecoy'>
   logger: Pick<Logger, 'warn'>
-  clock: Clock
+  localNow: Clock
 }
 
 /** What many refusals of an account are told as. */
@@ -90,10 +90,10 @@ async function sendOnceADay(
   { template, event, many }: FailureKind,
   { userid, audit }: Failure & { userid: string },
   user: User | undefined,
-  { notify, mails, clock }: NotifyFailuresDependencies,
+  { notify, mails, localNow }: NotifyFailuresDependencies,
 ): Promise<void> {
   const { address } = audit
-  const now = clock()
+  const now = localNow()
   const dayAgo = new Date(now - DAY_MS)
   if (await createAuditRepository(db).hasSince(userid, event, dayAgo)) return
   await audit.write(db, { name: event, userid })

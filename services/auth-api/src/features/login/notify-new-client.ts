@@ -13,7 +13,7 @@ export interface NotifyNewClientDependencies {
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'lockAndFind' | 'setProperty'>
   notify: SendNotice
   logger: Pick<Logger, 'warn'>
-  clock: Clock
+  localNow: Clock
 }
 
 /** Receives a login that succeeds: the user, as read for it, and the request. Never throws. */
@@ -32,7 +32,7 @@ const HOUR_MS = 60 * 60 * 1000
  * It does not use `limits/known-addresses.ts`: those addresses end with their Redis, and each would then cause a mail again.
  */
 export function createNotifyNewClient(dependencies: NotifyNewClientDependencies): NotifyNewClient {
-  const { transaction, usersIn, notify, logger, clock } = dependencies
+  const { transaction, usersIn, notify, logger, localNow } = dependencies
 
   const remember = ({ userid }: User, client: string, audit: RequestAudit): Promise<void> =>
     transaction(async (db) => {
@@ -41,7 +41,7 @@ export function createNotifyNewClient(dependencies: NotifyNewClientDependencies)
       const user = await users.lockAndFind(userid)
       const known = user ? knownClientsOf(user) : []
       if (!user || known.includes(client)) return
-      const hourAgo = new Date(clock() - HOUR_MS)
+      const hourAgo = new Date(localNow() - HOUR_MS)
       if (await createAuditRepository(db).hasSince(userid, 'new_client.noticed', hourAgo)) return
       const remembered = [...known, client].slice(-MAX_CLIENTS)
       await users.setProperty(userid, KNOWN_CLIENTS_PROPERTY, remembered.join(' '))

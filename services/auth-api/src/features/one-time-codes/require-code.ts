@@ -10,7 +10,7 @@ export interface RequireCodeDependencies<Code> {
   attempts: number
   /** Creates the one error for every fault: the reason would only help an attacker. */
   refusal: () => AppError
-  databaseTime: Clock
+  sharedNow: Clock
 }
 
 export interface GivenCode {
@@ -31,7 +31,7 @@ export function createRequireCode<Code extends StoredCode & { tokenHash?: string
   secrets,
   attempts,
   refusal,
-  databaseTime,
+  sharedNow,
 }: RequireCodeDependencies<Code>): RequireCode<Code> {
   return async (key, { code, token }) => {
     const found = await codes.find(key)
@@ -40,7 +40,7 @@ export function createRequireCode<Code extends StoredCode & { tokenHash?: string
     )
     if (!stored) throw refusal()
     // The database counts before the code is compared, so that concurrent guesses cannot exceed `attempts`.
-    if (!(await codes.countAttempt(stored.id, attempts, new Date(databaseTime())))) throw refusal()
+    if (!(await codes.countAttempt(stored.id, attempts, new Date(sharedNow())))) throw refusal()
     if (!secrets.isHashOf(stored.codeHash, stored.id, code)) throw refusal()
     return stored
   }

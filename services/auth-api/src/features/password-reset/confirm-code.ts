@@ -11,7 +11,7 @@ export interface ConfirmCodeDependencies {
   requireCode: RequireCode<Reset>
   resets: Pick<ResetRepository, 'confirm'>
   secrets: Pick<CodeSecrets, 'generateToken' | 'hash'>
-  databaseTime: Clock
+  sharedNow: Clock
 }
 
 export interface CodeConfirmation {
@@ -29,12 +29,12 @@ const CODE_REFUSED = { code: 'reset_refused', name: 'reset.refused', reason: 'co
  * every fault, and `rate_limited`.
  */
 export const createConfirmCode =
-  ({ attemptCode, requireCode, resets, secrets, databaseTime }: ConfirmCodeDependencies) =>
+  ({ attemptCode, requireCode, resets, secrets, sharedNow }: ConfirmCodeDependencies) =>
   (given: CodeConfirmation, client: Client): Promise<string> =>
     attemptCode(client, given.email, CODE_REFUSED, async () => {
       const { id, userid } = await requireCode(given.email, given)
       const token = given.token ?? secrets.generateToken()
-      if (!(await resets.confirm(id, new Date(databaseTime()), secrets.hash(id, token)))) throw resetRefused()
+      if (!(await resets.confirm(id, new Date(sharedNow()), secrets.hash(id, token)))) throw resetRefused()
       client.audit.report({ name: 'reset.confirmed', userid })
       return token
     })

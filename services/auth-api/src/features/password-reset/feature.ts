@@ -14,7 +14,7 @@ import { createSetPassword } from './set-password.ts'
 export async function addPasswordReset(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { db, transaction, users, passwords, mails, notify, attemptCode, clientOf } = core
   // One replica stores when a code ends, and another one may check it.
-  const databaseTime = core.databaseClock.now
+  const sharedNow = core.databaseClock.now
   const { ttlSeconds, attempts } = config.reset
   const resets = createResetRepository(db)
   const resetsIn = createResetRepository
@@ -27,16 +27,16 @@ export async function addPasswordReset(app: FastifyInstance, config: Config, cor
     mails,
     secrets,
     ttlSeconds,
-    databaseTime,
+    sharedNow,
   })
   const requireCode = createRequireCode({
     codes: resets,
     secrets,
     attempts,
     refusal: resetRefused,
-    databaseTime,
+    sharedNow,
   })
-  const confirmCode = createConfirmCode({ attemptCode, requireCode, resets, secrets, databaseTime })
+  const confirmCode = createConfirmCode({ attemptCode, requireCode, resets, secrets, sharedNow })
   const setPassword = createSetPassword({
     attemptCode,
     transaction,
@@ -50,7 +50,7 @@ export async function addPasswordReset(app: FastifyInstance, config: Config, cor
     passwords,
     policy: config.policy,
     attempts,
-    databaseTime,
+    sharedNow,
   })
 
   const count = createResetCounter(core.registry)

@@ -22,7 +22,7 @@ async function variablesFor(user: User | undefined, ttlSeconds: number) {
     mails: { accept, acceptDecoy },
     secrets: createCodeSecrets('reset', [new Uint8Array(64)]),
     ttlSeconds,
-    databaseTime: Date.now,
+    sharedNow: Date.now,
   })
   await requestReset('ada@example.com', aClient())
   const [used, unused] = user ? [accept, acceptDecoy] : [acceptDecoy, accept]

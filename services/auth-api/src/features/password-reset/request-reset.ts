@@ -21,7 +21,7 @@ export interface RequestResetDependencies {
   mails: Mails
   secrets: Pick<CodeSecrets, 'generateToken' | 'generateCode' | 'hash' | 'hashOfNothing'>
   ttlSeconds: number
-  databaseTime: Clock
+  sharedNow: Clock
 }
 
 /**
@@ -30,7 +30,7 @@ export interface RequestResetDependencies {
  * `rate_limited`.
  */
 export function createRequestReset(dependencies: RequestResetDependencies) {
-  const { limitResets, users, transaction, resetsIn, mails, secrets, ttlSeconds, databaseTime } = dependencies
+  const { limitResets, users, transaction, resetsIn, mails, secrets, ttlSeconds, sharedNow } = dependencies
 
   async function findUser(email: string): Promise<User | undefined> {
     const user = await users.findByLogin('email', email)
@@ -52,7 +52,7 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
 
   async function store(email: string, audit: Pick<RequestAudit, 'report'>): Promise<string> {
     const user = await findUser(email)
-    const now = new Date(databaseTime())
+    const now = new Date(sharedNow())
     const { code, stored } = issueCode(secrets, { isDecoy: !user, now, ttlSeconds })
     const { id, expiresAt } = stored
     const token = secrets.generateToken()

@@ -27,7 +27,7 @@ export interface SetPasswordDependencies {
   policy: PasswordPolicy
   /** Number of codes that may be tried; they are counted together with the new passwords. */
   attempts: number
-  databaseTime: Clock
+  sharedNow: Clock
 }
 
 export interface NewPassword {
@@ -61,7 +61,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     passwords,
     policy,
     attempts,
-    databaseTime,
+    sharedNow,
   } = dependencies
 
   /** Returns the reset that may set a password. Refuses what it can before the password is hashed, which is expensive. */
@@ -73,7 +73,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
       secrets.isHashOf(reset.tokenHash, reset.id, token),
       reset.confirmedAt !== undefined,
       reset.usedAt === undefined,
-      reset.expiresAt.getTime() > databaseTime(),
+      reset.expiresAt.getTime() > sharedNow(),
     ]
     if (checks.includes(false)) throw resetRefused()
     if (!belongsTo(reset, await users.findById(reset.userid))) throw resetRefused()
@@ -82,9 +82,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
 
   /** The database counts before the password is hashed, so that concurrent calls cannot exceed the maximum. */
   async function hashCounted(reset: Reset, password: string, address: string): Promise<string> {
-    if (
-      !(await resets.countNewPassword(reset.id, attempts + HASHES_BEYOND_ATTEMPTS, new Date(databaseTime())))
-    )
+    if (!(await resets.countNewPassword(reset.id, attempts + HASHES_BEYOND_ATTEMPTS, new Date(sharedNow()))))
       throw resetRefused()
     // The token of a confirmed reset came from the owner's mailbox.
     return passwords.hash(password, { address, trust: 'known' })
@@ -107,7 +105,7 @@ export function createSetPassword(dependencies: SetPasswordDependencies) {
     requirePolicy(password, policy)
     const passwordHash = await hashCounted(reset, password, audit.address)
     await transaction(async (db) => {
-      const now = databaseTime()
+      const now = sharedNow()
       const user = await useReset(db, reset, new Date(now))
       const users = usersIn(db)
       await Promise.all([

@@ -39,7 +39,7 @@ const challengesOf = ({
     secret,
     previousSecret: previous,
     guard: { allow: async (_db, user) => user as GuardedUser },
-    clock: () => now,
+    localNow: () => now,
   })
 
 const isRefused = expect.objectContaining({

@@ -58,7 +58,7 @@ export interface ChallengesDependencies {
   secret: Uint8Array
   previousSecret: Uint8Array | undefined
   guard: Pick<AccountGuard, 'allow'>
-  clock: Clock
+  localNow: Clock
 }
 
 /** Whom a challenge is for, and under what. */
@@ -73,7 +73,7 @@ export interface ChallengeSubject {
  * Creates and checks challenges: signed texts, each for one answer of a client, such as the second step of a login. The
  * key, the type and the audience are others than those of access tokens, so that neither is taken for the other.
  */
-export function createChallenges({ secret, previousSecret, guard, clock }: ChallengesDependencies) {
+export function createChallenges({ secret, previousSecret, guard, localNow }: ChallengesDependencies) {
   const key = toKey(secret)
   const keys = previousSecret ? [key, toKey(previousSecret)] : [key]
 
@@ -83,7 +83,7 @@ export function createChallenges({ secret, previousSecret, guard, clock }: Chall
         algorithms: ['HS256'],
         typ: TYPE,
         audience: [...purposes],
-        currentDate: new Date(clock()),
+        currentDate: new Date(localNow()),
       }).catch(() => undefined)
       if (verified) return verified.payload
     }
@@ -99,7 +99,8 @@ export function createChallenges({ secret, previousSecret, guard, clock }: Chall
 
   async function useOnce(db: Queryable, { jti, exp }: Challenge): Promise<void> {
     const revocations = createRevocationRepository(db)
-    if (!(await revocations.useOnce(jti, new Date(clock()), new Date(exp * 1000)))) throw challengeRefused()
+    if (!(await revocations.useOnce(jti, new Date(localNow()), new Date(exp * 1000))))
+      throw challengeRefused()
   }
 
   return {
@@ -115,7 +116,9 @@ export function createChallenges({ secret, previousSecret, guard, clock }: Chall
         .setAudience(purpose)
         .setSubject(subject?.user.userid ?? NOBODY)
         .setJti(randomUUID())
-        .setExpirationTime(toNumericDate(clock()) + (subject?.codes ? ENROLMENT_SECONDS : CHALLENGE_SECONDS))
+        .setExpirationTime(
+          toNumericDate(localNow()) + (subject?.codes ? ENROLMENT_SECONDS : CHALLENGE_SECONDS),
+        )
         .sign(key),
 
     /** Throws `challenge_refused`. */

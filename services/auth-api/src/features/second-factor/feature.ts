@@ -10,12 +10,12 @@ import { createVerifyCode } from './verify-code.ts'
 
 /** Adds second factors, the second step of a login, and the step-up of a token, where SECOND_FACTOR is `on`. */
 export async function addFactors(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { db, transaction, secondFactor, notify, guard, clock } = core
+  const { db, transaction, secondFactor, notify, guard, localNow } = core
   const { clientOf, loggedInClientOf } = core
   const { knownAddresses } = core.limits
   const { getTokenUser, lockUser, issueToken } = core.tokens
   if (!secondFactor) return
-  const verifyCode = createVerifyCode({ ...secondFactor, notify, clock })
+  const verifyCode = createVerifyCode({ ...secondFactor, notify, localNow })
   const answer = createAnswerChallenge({ secondFactor, knownAddresses, verifyCode })
   const stepUp = createStepUp({
     db,
@@ -24,11 +24,11 @@ export async function addFactors(app: FastifyInstance, config: Config, core: Cor
     verifyCode,
     guard,
     issueToken,
-    clock,
+    localNow,
   })
   const { productName } = config.secondFactor
-  const enrolTotp = createEnrolTotp({ guard, secondFactor, productName, clock })
-  const factors = createManageFactors({ db, transaction, guard, lockUser, secondFactor, notify, clock })
+  const enrolTotp = createEnrolTotp({ guard, secondFactor, productName, localNow })
+  const factors = createManageFactors({ db, transaction, guard, lockUser, secondFactor, notify, localNow })
   await app.register(factorRoutes, {
     answer: (given, request) => answer(given, clientOf(request)),
     stepUp: (given, request) => stepUp(given, loggedInClientOf(request)),

@@ -9,7 +9,7 @@ import { tooManyRequests } from '../../limits/counters.ts'
 export interface GuessTotalDependencies {
   transaction: Database['transaction']
   usersIn: (db: Queryable) => Pick<UserRepository, 'lockAndFind' | 'setProperty'>
-  clock: Clock
+  localNow: Clock
 }
 
 /** The wrong codes after a user's present password, and the addresses of right ones. */
@@ -38,7 +38,7 @@ const MAX_GUESSES = 300
  * leaked. In the end it opens nothing to them, and only the reset by mail sets a new one. The count is in the database, since it
  * outlives a Redis and every process.
  */
-export function createGuessTotal({ transaction, usersIn, clock }: GuessTotalDependencies) {
+export function createGuessTotal({ transaction, usersIn, localNow }: GuessTotalDependencies) {
   const change = (userid: string, work: (guesses: Guesses) => Guesses | undefined): Promise<boolean> =>
     transaction(async (db) => {
       const users = usersIn(db)
@@ -56,7 +56,7 @@ export function createGuessTotal({ transaction, usersIn, clock }: GuessTotalDepe
     change(userid, ({ count, lastAt, known }) => {
       if (known.includes(address)) return undefined
       if (count >= MAX_GUESSES) throw passwordExposed()
-      const now = toNumericDate(clock())
+      const now = toNumericDate(localNow())
       const retryAfterSeconds = lastAt + PAUSE_SECONDS - now
       if (count >= SLOW_FROM && retryAfterSeconds > 0) throw tooManyRequests({ retryAfterSeconds })
       return { count: count + 1, lastAt: now, known }

@@ -16,7 +16,7 @@ export interface ManageFactorsDependencies {
   lockUser: LockUser
   secondFactor: Pick<SecondFactor, 'remove' | 'recoveryCodes' | 'secrets' | 'challenges'>
   notify: SendNotice
-  clock: Clock
+  localNow: Clock
 }
 
 /** New recovery codes, and what confirms that they are stored. */
@@ -27,7 +27,7 @@ export interface NewCodes {
 
 /** Creates the functions that list, rename and remove the factors of a user. Each but `list` throws what the guard throws. */
 export function createManageFactors(dependencies: ManageFactorsDependencies) {
-  const { db, transaction, guard, lockUser, secondFactor, notify, clock } = dependencies
+  const { db, transaction, guard, lockUser, secondFactor, notify, localNow } = dependencies
   const { recoveryCodes, secrets, challenges } = secondFactor
 
   return {
@@ -76,7 +76,7 @@ export function createManageFactors(dependencies: ManageFactorsDependencies) {
         // Some may have been used since. Newer ones, of another renewal, are not replaced.
         const present = await nameCodes(db, userid)
         if (!codes || !present.every((name) => challenge.replaces?.includes(name))) throw challengeRefused()
-        await recoveryCodes.replace(createFactorRepository(db), userid, codes, new Date(clock()))
+        await recoveryCodes.replace(createFactorRepository(db), userid, codes, new Date(localNow()))
         await audit.write(db, { name: 'recovery_codes.renewed', userid })
         await notify(db, user, { template: 'recovery-codes-renewed' }, audit.address)
       })

@@ -32,7 +32,7 @@ export interface SecondFactorDependencies extends Omit<FactorAttemptsDependencie
   notify: SendNotice
   logger: FactorSecretsDependencies['logger']
   registry: Registry
-  clock: Clock
+  localNow: Clock
 }
 
 /**
@@ -64,8 +64,9 @@ export function createSecondFactor(
   dependencies: SecondFactorDependencies,
 ) {
   if (mode !== 'on' || !secret) return undefined
-  const { transaction, usersIn, guard, issueToken, lockUser, notify, logger, registry, clock } = dependencies
-  const challenges = createChallenges({ secret, previousSecret, guard, clock })
+  const { transaction, usersIn, guard, issueToken, lockUser, notify, logger, registry, localNow } =
+    dependencies
+  const challenges = createChallenges({ secret, previousSecret, guard, localNow })
   const secrets = createFactorSecrets({ secret, previousSecret, logger })
   const recoveryCodes = createRecoveryCodes(secrets)
 
@@ -73,7 +74,7 @@ export function createSecondFactor(
     challenges,
     secrets,
     recoveryCodes,
-    guessTotal: createGuessTotal({ transaction, usersIn, clock }),
+    guessTotal: createGuessTotal({ transaction, usersIn, localNow }),
     factorAttempts: createFactorAttempts({ ...dependencies, count: createFactorCounter(registry) }),
 
     /** Throws `second_factor_required`, with a challenge, for a user who has a second factor. */
@@ -103,7 +104,7 @@ export function createSecondFactor(
         unknown = challengeRefused,
       }: { userid?: string; unknown?: () => AppError } = {},
     ): Promise<{ user: User; issued: IssuedToken }> {
-      const readAt = toNumericDate(clock())
+      const readAt = toNumericDate(localNow())
       const [user, amr] = await transaction(async (db) => {
         const user = await usersIn(db).lockAndFind(userid)
         if (!user || user.deletedAt) throw unknown()
@@ -119,7 +120,7 @@ export function createSecondFactor(
 
     /** Steps up a token by a factor of its user. Throws `invalid_token` and what `verify` throws. */
     async stepUp({ claims, audit }: Caller, verify: VerifyFactor): Promise<IssuedToken> {
-      const readAt = toNumericDate(clock())
+      const readAt = toNumericDate(localNow())
       const [user, amr] = await transaction(async (db) => {
         const user = await lockUser(db, claims)
         return [user, await verify(db, user)] as const
@@ -134,13 +135,13 @@ export function createSecondFactor(
      * unless the user has some. Throws `invalid_token` and what `confirm` throws.
      */
     async add({ claims, audit }: Caller, confirm: ConfirmFactor): Promise<Enrolled> {
-      const readAt = toNumericDate(clock())
+      const readAt = toNumericDate(localNow())
       const { user, amr, codes } = await transaction(async (db) => {
         const { user, kind, amr } = await confirm(db, await lockUser(db, claims))
         const factors = createFactorRepository(db)
         const users = usersIn(db)
         const { userid } = user
-        const now = clock()
+        const now = localNow()
         const codes = (await factors.findCodes(userid)).length > 0 ? [] : recoveryCodes.create()
         if (codes.length > 0) await recoveryCodes.replace(factors, userid, codes, new Date(now))
         const isFirst = factorKindsOf(user).length === 0

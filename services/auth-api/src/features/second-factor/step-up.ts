@@ -15,7 +15,7 @@ export interface StepUpDependencies {
   verifyCode: VerifyCode
   guard: Pick<AccountGuard, 'change' | 'hasFactor'>
   issueToken: IssueToken
-  clock: Clock
+  localNow: Clock
 }
 
 /** A code, or the password of a user without a second factor; neither for a user without both. */
@@ -29,13 +29,13 @@ export interface StepUp {
  * `second_factor_refused`, and what the guard throws.
  */
 export function createStepUp(dependencies: StepUpDependencies) {
-  const { db, getTokenUser, secondFactor, verifyCode, guard, issueToken, clock } = dependencies
+  const { db, getTokenUser, secondFactor, verifyCode, guard, issueToken, localNow } = dependencies
 
   async function stepUpByPassword(
     password: string | undefined,
     client: LoggedInClient,
   ): Promise<IssuedToken> {
-    const readAt = toNumericDate(clock())
+    const readAt = toNumericDate(localNow())
     const [user, login] = await guard.change('stepUp', client, password, async (_, user, { login }) => [
       user,
       login,

@@ -13,7 +13,7 @@ export interface VerifyCodeDependencies {
   secrets: Pick<FactorSecrets, 'openTotp'>
   recoveryCodes: Pick<RecoveryCodes, 'use'>
   notify: SendNotice
-  clock: Clock
+  localNow: Clock
 }
 
 export type VerifyCode = (code: string, audit: Pick<RequestAudit, 'write' | 'address'>) => VerifyFactor
@@ -23,10 +23,10 @@ export function createVerifyCode({
   secrets,
   recoveryCodes,
   notify,
-  clock,
+  localNow,
 }: VerifyCodeDependencies): VerifyCode {
   async function useTotp(factors: FactorRepository, { userid }: User, code: string): Promise<boolean> {
-    const now = clock()
+    const now = localNow()
     for (const { id, kind, data, confirmedAt } of await factors.find(userid)) {
       if (kind !== 'totp' || !confirmedAt) continue
       const step = findStep(await secrets.openTotp(userid, data), code, now)

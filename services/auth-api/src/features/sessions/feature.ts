@@ -8,7 +8,7 @@ import { createUserSessions } from './user-sessions.ts'
 /** Adds the list of the own sessions and the end of one, where SESSIONS is `on`. */
 export async function addSessions(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   if (config.sessions.mode !== 'on') return
-  const { db, clock, loggedInClientOf } = core
+  const { db, localNow, loggedInClientOf } = core
   const { getTokenUser, revokeSession, validity } = core.tokens
   const sessions = createUserSessions({
     db,
@@ -16,7 +16,7 @@ export async function addSessions(app: FastifyInstance, config: Config, core: Co
     getTokenUser,
     revokeSession,
     validity,
-    clock,
+    localNow,
   })
   await app.register(sessionRoutes, {
     list: (request) => sessions.list(loggedInClientOf(request)),

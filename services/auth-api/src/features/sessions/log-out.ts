@@ -13,7 +13,7 @@ export interface LogOutDependencies {
   transaction: Database['transaction']
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'setProperty'>
   lockUser: LockUser
-  clock: Clock
+  localNow: Clock
 }
 
 /**
@@ -21,7 +21,7 @@ export interface LogOutDependencies {
  * the caller's own token has ended.
  */
 export function createLogOut(dependencies: LogOutDependencies) {
-  const { revokeSession, validity, transaction, usersIn, lockUser, clock } = dependencies
+  const { revokeSession, validity, transaction, usersIn, lockUser, localNow } = dependencies
 
   async function endOneSession({ claims, audit }: Caller): Promise<void> {
     await revokeSession(sessionIdOf(claims), claims.exp)
@@ -33,7 +33,7 @@ export function createLogOut(dependencies: LogOutDependencies) {
     transaction(async (db) => {
       const user = await lockUser(db, claims)
       await Promise.all([
-        revokeUserTokens(usersIn(db), user, clock()),
+        revokeUserTokens(usersIn(db), user, localNow()),
         audit.write(db, { name: 'sessions.logged_out', userid: user.userid }),
       ])
     })

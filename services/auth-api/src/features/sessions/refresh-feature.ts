@@ -15,8 +15,8 @@ export async function addRefreshToken(app: FastifyInstance, config: Config, core
     issueToken,
     refreshWindowSeconds,
     sessionLifetimeSeconds,
-    clock: core.clock,
-    databaseTime: core.databaseClock.now,
+    localNow: core.localNow,
+    sharedNow: core.databaseClock.now,
   })
   await app.register(refreshTokenRoutes, {
     refreshToken: (request) => refreshToken(core.loggedInClientOf(request)),

@@ -17,9 +17,9 @@ export interface RefreshTokenDependencies {
   refreshWindowSeconds: number
   /** Time after the login in which tokens are refreshed; 0 sets no limit. */
   sessionLifetimeSeconds: number
-  clock: Clock
+  localNow: Clock
   /** The clock of the database, by which replicas have stored the end of the grace. */
-  databaseTime: Clock
+  sharedNow: Clock
 }
 
 /**
@@ -30,17 +30,17 @@ export interface RefreshTokenDependencies {
  */
 export function createRefreshToken(dependencies: RefreshTokenDependencies) {
   const { revocations, recordUse, revokeReusedSession, issueToken } = dependencies
-  const { refreshWindowSeconds, clock, databaseTime } = dependencies
+  const { refreshWindowSeconds, localNow, sharedNow } = dependencies
 
   return async (caller: Caller): Promise<IssuedToken> => {
     const { claims, audit } = caller
-    const now = clock()
+    const now = localNow()
     requireInWindow(claims, now, dependencies)
     // A repeat of the refresh that issued this token may have issued one that expires later, within this time.
     const lastExpiry = new Date((claims.exp + refreshWindowSeconds) * 1000)
     const status = await revocations.storeRefresh(claims, lastExpiry)
     if (!isCurrent(status, claims)) throw revokedToken()
-    if (isReplaced(status, databaseTime())) {
+    if (isReplaced(status, sharedNow())) {
       await revokeReusedSession(caller)
       throw revokedToken()
     }

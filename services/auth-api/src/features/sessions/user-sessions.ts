@@ -14,7 +14,7 @@ export interface UserSessionsDependencies {
   getTokenUser: GetTokenUser
   revokeSession: RevokeSession
   validity: Pick<TokenValidity, 'forgetSession'>
-  clock: Clock
+  localNow: Clock
 }
 
 /** A session as its owner sees it. */
@@ -25,7 +25,7 @@ export interface ListedSession extends UserSession {
 
 /** Creates the functions that list the sessions of a user to their owner, and end one of them. */
 export function createUserSessions(dependencies: UserSessionsDependencies) {
-  const { db, sessions, getTokenUser, revokeSession, validity, clock } = dependencies
+  const { db, sessions, getTokenUser, revokeSession, validity, localNow } = dependencies
 
   return {
     /** Lists the sessions of a token's user that have not ended; throws `invalid_token` when that of the token has. */
@@ -33,7 +33,7 @@ export function createUserSessions(dependencies: UserSessionsDependencies) {
       const currentId = sessionIdOf(claims)
       const [user, found] = await Promise.all([
         getTokenUser(db, claims),
-        sessions.list(claims.sub, currentId, new Date(clock())),
+        sessions.list(claims.sub, currentId, new Date(localNow())),
       ])
       return found
         .filter((session) => isOpen(user, session))
@@ -47,7 +47,7 @@ export function createUserSessions(dependencies: UserSessionsDependencies) {
     async end({ claims, audit }: Caller, id: string): Promise<void> {
       const [user, session] = await Promise.all([
         getTokenUser(db, claims),
-        sessions.find(claims.sub, id, new Date(clock())),
+        sessions.find(claims.sub, id, new Date(localNow())),
       ])
       if (!session || !isOpen(user, session))
         throw new AppError(

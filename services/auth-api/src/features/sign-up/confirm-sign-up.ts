@@ -17,9 +17,9 @@ export interface ConfirmSignUpDependencies {
   signUpsIn: (transaction: Queryable) => Pick<SignUpRepository, 'use'>
   requireCode: RequireCode<SignUp>
   issueToken: IssueToken
-  clock: Clock
+  localNow: Clock
   /** The clock of the database, by which another replica may have stored when the code ends. */
-  databaseTime: Clock
+  sharedNow: Clock
 }
 
 export interface SignUpConfirmation {
@@ -39,12 +39,12 @@ export interface SignUpConfirmation {
  */
 export function createConfirmSignUp(dependencies: ConfirmSignUpDependencies) {
   const { attemptCode, requireCode, transaction, usersIn, signUpsIn } = dependencies
-  const { issueToken, clock, databaseTime } = dependencies
+  const { issueToken, localNow, sharedNow } = dependencies
 
   const createUser = (pending: SignUp, username: string, audit: Pick<RequestAudit, 'write'>) =>
     transaction(async (db): Promise<TokenUser> => {
       // Concurrent confirmations: the second finds no row.
-      if (!(await signUpsIn(db).use(pending.id, new Date(databaseTime())))) throw signUpRefused()
+      if (!(await signUpsIn(db).use(pending.id, new Date(sharedNow())))) throw signUpRefused()
       const users = usersIn(db)
       const { name = null, email, passwordHash, language } = pending
       const userid = await users.insert({ name, email, username, passwordHash, role: null })
@@ -59,7 +59,7 @@ export function createConfirmSignUp(dependencies: ConfirmSignUpDependencies) {
     attemptCode(client, given.email, { code: 'signup_refused', name: 'signup.refused' }, async () => {
       const { audit } = client
       const pending = await requireCode(given.email, given)
-      const readAt = toNumericDate(clock())
+      const readAt = toNumericDate(localNow())
       const username = given.username ?? pending.username
       const user = await createUser(pending, username, audit).catch(asRefusal)
       return issueToken(user, readAt, audit)

@@ -10,8 +10,8 @@ import { createSignUpRepository } from './sign-up-repository.ts'
 /** Adds the two steps of a sign-up, where SIGN_UP is `on`. */
 export async function addSignUp(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   if (config.signUp.mode !== 'on') return
-  const { db, transaction, usersIn, passwords, mails, clock, attemptCode, clientOf } = core
-  const databaseTime = core.databaseClock.now
+  const { db, transaction, usersIn, passwords, mails, localNow, attemptCode, clientOf } = core
+  const sharedNow = core.databaseClock.now
   const { ttlSeconds, attempts } = config.reset
   const signUpsIn = createSignUpRepository
   const secrets = core.codeSecretsFor('signup')
@@ -26,14 +26,14 @@ export async function addSignUp(app: FastifyInstance, config: Config, core: Core
     policy: config.policy,
     domains: config.signUp.domains,
     ttlSeconds,
-    databaseTime,
+    sharedNow,
   })
   const requireCode = createRequireCode({
     codes: signUpsIn(db),
     secrets,
     attempts,
     refusal: signUpRefused,
-    databaseTime,
+    sharedNow,
   })
   const { issueToken } = core.tokens
   const confirmSignUp = createConfirmSignUp({
@@ -43,8 +43,8 @@ export async function addSignUp(app: FastifyInstance, config: Config, core: Core
     signUpsIn,
     requireCode,
     issueToken,
-    clock,
-    databaseTime,
+    localNow,
+    sharedNow,
   })
 
   await app.register(signUpRoutes, {

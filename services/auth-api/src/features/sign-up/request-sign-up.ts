@@ -27,7 +27,7 @@ export interface RequestSignUpDependencies {
   /** The domains whose e-mails may sign up; any domain if there is none. */
   domains: readonly string[]
   ttlSeconds: number
-  databaseTime: Clock
+  sharedNow: Clock
 }
 
 export interface SignUpRequest {
@@ -46,10 +46,10 @@ export interface SignUpRequest {
  */
 export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
   const { limitSignUps, transaction, usersIn, signUpsIn, secrets } = dependencies
-  const { passwords, policy, domains, ttlSeconds, databaseTime } = dependencies
+  const { passwords, policy, domains, ttlSeconds, sharedNow } = dependencies
 
   async function store(signUp: SignUpRequest, passwordHash: string): Promise<string> {
-    const now = new Date(databaseTime())
+    const now = new Date(sharedNow())
     const token = secrets.generateToken()
     const { name, email, username, language = 'en' } = signUp
     await transaction(async (db) => {

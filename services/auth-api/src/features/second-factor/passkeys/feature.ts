@@ -10,13 +10,13 @@ import { createVerifyPasskey } from './verify-passkey.ts'
 
 /** Adds passkeys, as a second factor and in place of a password, if SECOND_FACTOR is `on` and PASSKEY_ORIGINS names a page. */
 export async function addPasskeys(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { secondFactor, db, clock, guard, clientOf, loggedInClientOf } = core
+  const { secondFactor, db, localNow, guard, clientOf, loggedInClientOf } = core
   const { getTokenUser } = core.tokens
   const { rpId, origins } = config.passkeys
   if (!secondFactor || rpId === undefined || origins.length === 0) return
   const party = { id: rpId, name: config.secondFactor.productName, origins }
   const toOptions = createPasskeyOptions({ db, party })
-  const verifyPasskey = createVerifyPasskey({ party, clock })
+  const verifyPasskey = createVerifyPasskey({ party, localNow })
   const passkeyLogin = createLogInByPasskey({ party, secondFactor, toOptions, verifyPasskey })
   const passkeyStepUp = createStepUpByPasskey({
     party,
@@ -27,7 +27,7 @@ export async function addPasskeys(app: FastifyInstance, config: Config, core: Co
     toOptions,
     verifyPasskey,
   })
-  const register = createRegisterPasskey({ party, db, guard, secondFactor, clock })
+  const register = createRegisterPasskey({ party, db, guard, secondFactor, localNow })
   await app.register(passkeyRoutes, {
     loginOptions: passkeyLogin.options,
     logIn: (credential, request) => passkeyLogin.finish(credential, clientOf(request)),

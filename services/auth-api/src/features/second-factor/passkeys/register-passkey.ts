@@ -26,7 +26,7 @@ export interface RegisterPasskeyDependencies {
   db: Queryable
   guard: Pick<AccountGuard, 'begin'>
   secondFactor: Pick<SecondFactor, 'challenges' | 'add' | 'factorAttempts'>
-  clock: Clock
+  localNow: Clock
 }
 
 export interface Registration {
@@ -42,7 +42,7 @@ const MAX_KEY_BYTES = 1_100
 
 /** Creates the two functions that add a passkey: the options for the browser, and the check of what its authenticator answers. */
 export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies) {
-  const { party, db, guard, secondFactor, clock } = dependencies
+  const { party, db, guard, secondFactor, localNow } = dependencies
   const { challenges, factorAttempts } = secondFactor
 
   async function add({ name, credential }: Registration, client: LoggedInClient): Promise<Enrolled> {
@@ -55,7 +55,7 @@ export function createRegisterPasskey(dependencies: RegisterPasskeyDependencies)
       const factors = createFactorRepository(transaction)
       if (passkeysOf(await factors.find(user.userid)).some(({ id }) => id === data.id))
         throw passkeyRefused('You have this passkey already')
-      const now = new Date(clock())
+      const now = new Date(localNow())
       const id = randomUUID()
       const factor = { id, userid: user.userid, kind: 'passkey', name, data: JSON.stringify(data) } as const
       await factors.insert(factor, now)

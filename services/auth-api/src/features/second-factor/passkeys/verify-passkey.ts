@@ -16,7 +16,7 @@ import {
 
 export interface VerifyPasskeyDependencies {
   party: RelyingParty
-  clock: Clock
+  localNow: Clock
 }
 
 export interface UsedPasskey {
@@ -31,7 +31,7 @@ export type VerifyPasskey = (used: UsedPasskey, audit: Pick<RequestAudit, 'repor
  * Creates the function that shows a factor by a passkey of the user, whose challenge the caller has checked. It refuses a
  * counter that went back: two authenticators have the key, one of them a copy (WebAuthn §6.1.1).
  */
-export function createVerifyPasskey({ party, clock }: VerifyPasskeyDependencies): VerifyPasskey {
+export function createVerifyPasskey({ party, localNow }: VerifyPasskeyDependencies): VerifyPasskey {
   async function verify(passkey: Passkey, { credential, isOnlyFactor }: UsedPasskey) {
     const { verifyAuthenticationResponse } = await loadWebAuthn()
     const { id, publicKey, transports } = passkey
@@ -75,7 +75,7 @@ export function createVerifyPasskey({ party, clock }: VerifyPasskeyDependencies)
     }
     const isSynced = credentialDeviceType === 'multiDevice'
     const data = JSON.stringify({ ...known, isSynced, isBackedUp: credentialBackedUp })
-    await factors.usePasskey(factor.id, { counter: newCounter, data }, new Date(clock()))
+    await factors.usePasskey(factor.id, { counter: newCounter, data }, new Date(localNow()))
     // RFC 8176 §2: a key in hardware or in software, and somebody who was there.
     return [isSynced ? 'swk' : 'hwk', 'user']
   }

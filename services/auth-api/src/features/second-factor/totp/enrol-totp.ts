@@ -15,7 +15,7 @@ export interface EnrolTotpDependencies {
   secondFactor: Pick<SecondFactor, 'add' | 'secrets' | 'factorAttempts'>
   /** What an authenticator app shows beside the name of the user. */
   productName: string
-  clock: Clock
+  localNow: Clock
 }
 
 /** A request to add an authenticator app. */
@@ -38,7 +38,7 @@ const MAX_APPS = 3
 
 /** Creates the two functions that add an authenticator app: a secret, and its confirmation by the first code. */
 export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
-  const { guard, secondFactor, productName, clock } = dependencies
+  const { guard, secondFactor, productName, localNow } = dependencies
   const { secrets, factorAttempts } = secondFactor
 
   return {
@@ -58,7 +58,7 @@ export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
         const data = await secrets.sealTotp(userid, secret)
         await endEnrolments(transaction, userid)
         const pending = { id: randomUUID(), userid, kind: 'totp', name, data, begunUnder } as const
-        await factors.insert(pending, new Date(clock()))
+        await factors.insert(pending, new Date(localNow()))
         const label = user.email ?? user.username
         return { secret, uri: totpUri(secret, { issuer: productName, label }) }
       }),
@@ -68,7 +68,7 @@ export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
       factorAttempts.run(client, { userid: client.claims.sub, purpose: 'enrolment', kind: 'totp' }, () =>
         secondFactor.add(client, async (transaction, user) => {
           const factors = createFactorRepository(transaction)
-          const now = clock()
+          const now = localNow()
           const pending = (await factors.find(user.userid)).find(
             ({ kind, confirmedAt, createdAt }) =>
               kind === 'totp' && !confirmedAt && now - createdAt.getTime() < ENROLMENT_SECONDS * 1000,
