@@ -9,7 +9,7 @@ function run(limit: number, calls: readonly string[]) {
     const [trust, address = ''] = call.split(' ')
     const client = { address, trust: trust as ClientTrust }
     const hasRoom = queue.hasRoom(client)
-    const refused = queue.add(`${address}${index}`, client)
+    const { refused } = queue.add(`${address}${index}`, client)
     expect(hasRoom, `room for call ${index}`).toBe(refused !== `${address}${index}`)
     return refused ?? []
   })
@@ -33,7 +33,7 @@ describe('the fair queue', () => {
       refused: [],
     },
     {
-      what: 'takes one call of each lane in turn',
+      what: 'takes one call of each queue in turn',
       calls: ['other a', 'other b', 'other c', 'known d', 'known e'],
       taken: ['d3', 'a0', 'e4', 'b1', 'c2'],
       refused: [],
@@ -86,7 +86,7 @@ describe('the fair queue', () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(1)
     onTestFinished(() => now.mockRestore())
     const queue = createFairQueue<string>(2)
-    const add = (call: string) => queue.add(call, { address: call.slice(0, 1), trust: 'other' })
+    const add = (call: string) => queue.add(call, { address: call.slice(0, 1), trust: 'other' }).refused
     add('a0')
     queue.take()
     for (const call of ['a1', 'b2']) add(call)
@@ -103,7 +103,7 @@ describe('the fair queue', () => {
     const now = vi.spyOn(performance, 'now').mockReturnValue(1)
     onTestFinished(() => now.mockRestore())
     const queue = createFairQueue<string>(2)
-    const add = (call: string) => queue.add(call, { address: call.slice(0, 1), trust: 'other' })
+    const add = (call: string) => queue.add(call, { address: call.slice(0, 1), trust: 'other' }).refused
     for (const second of [0, 20, 40]) {
       now.mockReturnValue(1 + second * 1_000)
       add(`a${second}`)
@@ -118,7 +118,7 @@ describe('the fair queue', () => {
 
   it('lets no new address overtake calls that have waited for their turn', () => {
     const queue = createFairQueue<string>(8)
-    const add = (call: string) => queue.add(call, { address: call.slice(0, 1), trust: 'other' })
+    const add = (call: string) => queue.add(call, { address: call.slice(0, 1), trust: 'other' }).refused
     for (const call of ['a0', 'a1', 'a2']) add(call)
     expect([queue.take(), queue.take()]).toEqual(['a0', 'a1'])
     for (const call of ['b3', 'b4']) add(call)
@@ -130,8 +130,8 @@ describe('the fair queue', () => {
     const eve = (host: number) => ({ address: `eve ${host}`, account: 'eve', trust: 'known' }) as const
     queue.countSuccessfulLogin(eve(1))
     for (const host of [2, 3]) queue.add(`eve ${host}`, eve(host))
-    expect(queue.add('ada', { address: 'ada', account: 'ada', trust: 'known' })).toBe('eve 3')
-    expect(queue.add('eve 4', eve(4))).toBe('eve 4')
+    expect(queue.add('ada', { address: 'ada', account: 'ada', trust: 'known' }).refused).toBe('eve 3')
+    expect(queue.add('eve 4', eve(4)).refused).toBe('eve 4')
     expect([queue.take(), queue.take()]).toEqual(['eve 2', 'ada'])
   })
 

@@ -9,26 +9,22 @@ export interface HashClient {
   /** The key of the account, whose successful logins count. */
   account?: string
   trust: ClientTrust
-  /** Whether nobody waits for the answer any more. Default: somebody does. */
+  /** Returns true where nobody waits for the answer any more. Default: somebody does. */
   hasLeft?: () => boolean
 }
 
 interface Waiting<Call> {
   call: Call
   client: HashClient
-  /** Each address has one call in each turn of its lane. */
-  turn: number
-  /** The recent calls of its address and successful logins of its account. The call with the most loses its place first. */
-  usage: number
+  /** The recent calls of its address and successful logins of its account. The call with the most is refused first. */
+  recentCalls: number
 }
 
-interface Lane<Call> {
-  /** The waiting calls, in the order in which they are taken. */
-  waiting: Waiting<Call>[]
-  /** The turn of the call that was taken last. */
-  turn: number
-  /** Places that the other lane cannot take. */
-  places: number
+interface Queue<Call> {
+  /** The waiting calls of each address, in the order in which the addresses take turns. */
+  byAddress: Map<string, Waiting<Call>[]>
+  /** Places that the other queue cannot take. */
+  reserved: number
 }
 
 /** Recent calls are forgotten a minute after the first of them, however many follow. */
@@ -39,16 +35,16 @@ const MAX_REMEMBERED = 10_000
 /**
  * Creates a queue of at most `limit` calls.
  *
- * - Known clients have one lane, and all others another one. The lanes take turns, and within a lane the addresses do.
- * - Each lane has half of the places, and uses those that the other one leaves free. When the queue is full, the lane with more
- *   than its half loses a call to the other one.
- * - Within a lane, a call then takes the place of one whose address has had more calls, and whose account more successful
+ * - Known clients have one queue, and all others another one. The queues take turns, and within a queue the addresses do.
+ * - Half of the places are reserved for each queue, which uses those that the other one leaves free. When all are taken, the
+ *   queue with more than its half loses a call to the other one.
+ * - Within a queue, a call then takes the place of one whose address has had more calls, and whose account more successful
  *   logins, together over a minute.
  */
 export function createFairQueue<Call>(limit: number) {
-  const lanes: Record<ClientTrust, Lane<Call>> = {
-    known: { waiting: [], turn: 0, places: Math.ceil(limit / 2) },
-    other: { waiting: [], turn: 0, places: Math.floor(limit / 2) },
+  const queues: Record<ClientTrust, Queue<Call>> = {
+    known: { byAddress: new Map(), reserved: Math.ceil(limit / 2) },
+    other: { byAddress: new Map(), reserved: Math.floor(limit / 2) },
   }
   const remembered = new LRUCache<string, number>({
     max: MAX_REMEMBERED,
@@ -57,42 +53,44 @@ export function createFairQueue<Call>(limit: number) {
   })
   let next: ClientTrust = 'known'
 
-  const size = () => lanes.known.waiting.length + lanes.other.waiting.length
+  const size = () => waitingIn(queues.known).length + waitingIn(queues.other).length
   const countOf = (key: string): number => remembered.get(key) ?? 0
   const count = (key: string, more: number) => void remembered.set(key, Math.max(0, countOf(key) + more))
-  const usageOf = ({ address, account }: HashClient): number =>
+  const recentCallsOf = ({ address, account }: HashClient): number =>
     countOf(address) + (account === undefined ? 0 : countOf(account))
 
-  /** The call that would be refused for one more of `client`; undefined where that one is. */
+  /** Returns the call that would be refused for one more of `client`; undefined where that one is refused itself. */
   function findEvicted(client: HashClient): Waiting<Call> | undefined {
-    const { waiting, places } = lanes[client.trust]
-    if (waiting.length < places) return findHeaviest(lanes[otherThan(client.trust)])
-    const evicted = findHeaviest(lanes[client.trust])
-    return evicted && evicted.usage > usageOf(client) ? evicted : undefined
+    const own = queues[client.trust]
+    if (waitingIn(own).length < own.reserved) return findHeaviest(queues[otherThan(client.trust)])
+    const evicted = findHeaviest(own)
+    return evicted && evicted.recentCalls > recentCallsOf(client) ? evicted : undefined
   }
 
-  function remove(evicted: Waiting<Call>): void {
-    const { waiting } = lanes[evicted.client.trust]
-    waiting.splice(waiting.indexOf(evicted), 1)
-    count(evicted.client.address, -1)
+  function evict(evicted: Waiting<Call>): void {
+    const { address, trust } = evicted.client
+    const { byAddress } = queues[trust]
+    const left = byAddress.get(address)?.filter((each) => each !== evicted) ?? []
+    if (left.length > 0) byAddress.set(address, left)
+    else byAddress.delete(address)
+    count(address, -1)
   }
 
   return {
-    /** Whether a call of `client` would be added, and not be refused itself. */
+    /** Returns true where a call of `client` would be added, and not be refused itself. */
     hasRoom: (client: HashClient): boolean => size() < limit || findEvicted(client) !== undefined,
 
-    /** Adds a call; returns the call that has to be refused for it, which may be `call` itself. */
-    add(call: Call, client: HashClient): Call | undefined {
+    /** Adds a call. Where no place is free, `refused` is the call that loses its place, or `call` itself. */
+    add(call: Call, client: HashClient): { refused?: Call } {
       const isFull = size() >= limit
       const evicted = isFull ? findEvicted(client) : undefined
-      if (isFull && !evicted) return call
-      if (evicted) remove(evicted)
-      const { waiting, turn: current } = lanes[client.trust]
-      const turn = 1 + (waiting.findLast((each) => each.client.address === client.address)?.turn ?? current)
-      const before = waiting.findLastIndex((each) => each.turn <= turn)
-      waiting.splice(before + 1, 0, { call, client, turn, usage: usageOf(client) })
+      if (isFull && !evicted) return { refused: call }
+      if (evicted) evict(evicted)
+      const { byAddress } = queues[client.trust]
+      const earlier = byAddress.get(client.address) ?? []
+      byAddress.set(client.address, [...earlier, { call, client, recentCalls: recentCallsOf(client) }])
       count(client.address, 1)
-      return evicted?.call
+      return evicted ? { refused: evicted.call } : {}
     },
 
     /** Counts a successful login, which only the owner of the account can cause. */
@@ -100,16 +98,20 @@ export function createFairQueue<Call>(limit: number) {
       if (account !== undefined) count(account, 1)
     },
 
-    /** Calls that wait. */
+    /** Returns the number of calls that wait. */
     size,
 
-    /** Removes the call whose turn it is. */
+    /** Removes and returns the call whose turn it is. */
     take(): Call | undefined {
-      const trust = lanes[next].waiting.length > 0 ? next : otherThan(next)
+      const trust = queues[next].byAddress.size > 0 ? next : otherThan(next)
       next = otherThan(trust)
-      const lane = lanes[trust]
-      const taken = lane.waiting.shift()
-      if (taken) lane.turn = taken.turn
+      const { byAddress } = queues[trust]
+      const [entry] = byAddress
+      if (!entry) return undefined
+      const [address, [taken, ...others]] = entry
+      // Its next turn comes after one of each other address.
+      byAddress.delete(address)
+      if (others.length > 0) byAddress.set(address, others)
       return taken?.call
     },
   }
@@ -117,6 +119,10 @@ export function createFairQueue<Call>(limit: number) {
 
 const otherThan = (trust: ClientTrust): ClientTrust => (trust === 'known' ? 'other' : 'known')
 
-/** The last of the calls whose clients have had the most. */
-const findHeaviest = <Call>({ waiting }: Lane<Call>): Waiting<Call> | undefined =>
-  waiting.toSorted((a, b) => a.usage - b.usage).at(-1)
+const waitingIn = <Call>({ byAddress }: Queue<Call>): Waiting<Call>[] => [...byAddress.values()].flat()
+
+/** Returns the last of the calls whose clients have had the most. */
+const findHeaviest = <Call>(queue: Queue<Call>): Waiting<Call> | undefined =>
+  waitingIn(queue)
+    .toSorted((a, b) => a.recentCalls - b.recentCalls)
+    .at(-1)

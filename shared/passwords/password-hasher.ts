@@ -77,7 +77,7 @@ export function createPasswordHasher({
       // The pool's own queue stays empty: it has one order for all clients.
       if (running.size < concurrency) start()
       // A password is not compared before its turn: the guess of a refused call would be neither counted nor slow.
-      else waiting.add({ client, start, reject }, client)?.reject(tooManyWaiting())
+      else waiting.add({ client, start, reject }, client).refused?.reject(tooManyWaiting())
     })
 
   function startNext(ended: Promise<unknown>): void {
