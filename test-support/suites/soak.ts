@@ -23,8 +23,7 @@ export const TWO_REGIONS = ['services/test/two-regions.soak.test.ts']
 
 /** What takes longest. CI leaves out the projects whose names begin with `long`; they run before a release. */
 export const LONG = [
-  'bench/**/*.soak.test.ts',
-  'scripts/docs/**/*.soak.test.ts',
+  'scripts/{bench,docs}/**/*.soak.test.ts',
   'services/auth-api/test/{memory,rotate-key}.soak.test.ts',
   'services/scriptify/test/packages/**/*.soak.test.ts',
   'services/test/{backup,come-from-php,compose-secrets,faults,image-layers,one-host}.soak.test.ts',

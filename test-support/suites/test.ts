@@ -53,7 +53,7 @@ export const projects = [
   project('fast', {
     ...SHARED_MODULES,
     include: [
-      `{bench,k8s,monitoring,packages,shared,scripts,test-support}/**/*.test.ts`,
+      `{k8s,monitoring,packages,shared,scripts,test-support}/**/*.test.ts`,
       'services/*/src/**/*.test.ts',
       'admin/**/*.test.ts',
       `${DATABASE_TESTS}/*.test.ts`,

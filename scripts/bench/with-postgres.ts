@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbeddedPostgres } from '../scripts/local/embedded/postgres.ts'
+import { startEmbeddedPostgres } from '../local/embedded/postgres.ts'
 
 /** Runs `work` with an empty PostgreSQL, and removes it afterwards. */
 export async function withPostgres(work: (databaseUrl: string) => Promise<void>): Promise<void> {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Host, startHost } from './host.ts'
 import type { Target } from './target.ts'
 
-const ROOT = join(import.meta.dirname, '../..')
+const ROOT = join(import.meta.dirname, '../../..')
 const LATCHKEY = 'services/auth-api/src/main.ts'
 /** The options of Node in the images. */
 const IMAGE_OPTIONS = ['--max-semi-space-size=4']
@@ -26,8 +26,8 @@ export const HOSTS = {
   'latchkey, PASSWORD_HASH=sha1': { file: LATCHKEY, settings: { PASSWORD_HASH: 'sha1' } },
   'latchkey, every feature': { file: LATCHKEY, settings: EVERY_FEATURE },
   'latchkey, every feature, SESSIONS=on': { file: LATCHKEY, settings: { ...EVERY_FEATURE, SESSIONS: 'on' } },
-  'fastify + @fastify/jwt + pg': { file: 'bench/peers/fastify-jwt.ts', settings: {} },
-  fastify: { file: 'bench/peers/fastify.ts', settings: {} },
+  'fastify + @fastify/jwt + pg': { file: 'scripts/bench/peers/fastify-jwt.ts', settings: {} },
+  fastify: { file: 'scripts/bench/peers/fastify.ts', settings: {} },
 } as const satisfies Record<string, { file: string; settings: Record<string, string> }>
 
 export type HostName = keyof typeof HOSTS
