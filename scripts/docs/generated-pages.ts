@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { registerDependencyGauge } from '@latchkey/shared/health/dependency-gauge.ts'
 import { registerDispatchAge, registerOutboxAge } from '@latchkey/shared/mail/outbox/outbox-age.ts'
 import { Registry } from 'prom-client'
-import { readAlerts, renderPrometheusRule } from '../../monitoring/rules.ts'
+import { readAlerts, renderPrometheusRule } from '../../deploy/monitoring/rules.ts'
 import { createMailMetrics } from '../../services/mailer-worker/src/mail-metrics.ts'
 import { registerQueueGauges } from '../../services/mailer-worker/src/queue-gauges.ts'
 import { createPurge } from '../../shared/maintenance/purge-expired.ts'
@@ -46,7 +46,7 @@ export async function generatePages(): Promise<GeneratedPage[]> {
   }
   return [
     ...Object.entries(pages).map(([path, sections]) => generatePage(path, sections)),
-    generateFile('k8s/components/monitoring/prometheus-rule.yaml', renderPrometheusRule()),
+    generateFile('deploy/k8s/components/monitoring/prometheus-rule.yaml', renderPrometheusRule()),
   ]
 }
 

@@ -4,7 +4,7 @@ import { SETTINGS } from '@latchkey/shared/settings/definitions.ts'
 import type { Setting } from '@latchkey/shared/settings/setting.ts'
 import type { Registry } from 'prom-client'
 import { z } from 'zod'
-import type { Alert } from '../../monitoring/rules.ts'
+import type { Alert } from '../../deploy/monitoring/rules.ts'
 import { parseConfig as parseAuthApi } from '../../services/auth-api/src/config.ts'
 import {
   fromStatus,

@@ -3,7 +3,7 @@ import { databaseUrl, generateLogin, OWNERS, queueUrl, redisConfig } from './dep
 
 const USAGE = `Usage: npx node scripts/release/cluster-secrets.ts | kubectl create -n latchkey-dev -f -
 
-Prints new secrets for k8s/overlays/dev, different ones each time.
+Prints new secrets for deploy/k8s/overlays/dev, different ones each time.
 `
 const args = process.argv.slice(2)
 if (args.length > 0) {

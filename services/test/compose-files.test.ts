@@ -97,7 +97,7 @@ it('labels each image with its version and its sources', async () => {
 })
 
 it('scrapes every replica', async () => {
-  const config = parse(readFileSync(join(ROOT, 'monitoring/prometheus.yaml'), 'utf8'))
+  const config = parse(readFileSync(join(ROOT, 'deploy/monitoring/prometheus.yaml'), 'utf8'))
   const jobs: { dns_sd_configs?: { names: string[] }[] }[] = config.scrape_configs
   const scraped = jobs.flatMap(({ dns_sd_configs = [] }) => dns_sd_configs.flatMap(({ names }) => names))
   const services = (await readServices())

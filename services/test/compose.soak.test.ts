@@ -135,7 +135,7 @@ describe.each(['postgres', 'mysql'])('docker compose on %s', (profile) => {
   })
 
   itOnce('runs what the CronJob of the cluster runs', async () => {
-    const job = parse(await readFile(join(ROOT, 'k8s/base/scriptify/cron-job.yaml'), 'utf8'))
+    const job = parse(await readFile(join(ROOT, 'deploy/k8s/base/scriptify/cron-job.yaml'), 'utf8'))
     const [container] = job.spec.jobTemplate.spec.template.spec.containers
     const ended = await scriptify(container.args)
     expect(ended).toMatchObject({ code: 0, stderr: '' })

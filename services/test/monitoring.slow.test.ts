@@ -38,7 +38,7 @@ describe('what is watched', () => {
   it('is named in the alerts and the dashboard only as a service reports it', async () => {
     const metrics = await Promise.all([metricsOf('auth-api', 9464), metricsOf('mailer-worker', 9465)])
     const known = new Set(metrics.flat())
-    const files = ['monitoring/rules.yaml', 'k8s/components/monitoring/dashboard.json']
+    const files = ['deploy/monitoring/rules.yaml', 'deploy/k8s/components/monitoring/dashboard.json']
     const text = files.map((file) => readFileSync(join(ROOT, file), 'utf8')).join()
     const named = text.match(/\b(latchkey|http_request|nodejs|process)_\w+[a-z]\b/g) ?? []
     expect(named.length).toBeGreaterThan(40)
@@ -47,7 +47,10 @@ describe('what is watched', () => {
   })
 
   it('is, for KEDA, the list in which BullMQ keeps waiting mails', async () => {
-    const manifest = readFileSync(join(ROOT, 'k8s/components/mail-scaling-keda/scaled-object.yaml'), 'utf8')
+    const manifest = readFileSync(
+      join(ROOT, 'deploy/k8s/components/mail-scaling-keda/scaled-object.yaml'),
+      'utf8',
+    )
     const [, list = ''] = /listName: '([^']+)'/.exec(manifest) ?? []
     await using redis = await new RedisContainer('redis:8').start()
     const queue = openMailQueue(redis.getConnectionUrl(), { readInstallation: async () => '000000000000' })

@@ -15,7 +15,7 @@ import { waitFor } from '@latchkey/test-support/wait-for.ts'
 import { GenericContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { readAlerts, readRules } from '../../monitoring/rules.ts'
+import { readAlerts, readRules } from '../../deploy/monitoring/rules.ts'
 
 const hasPrometheus = isInstalled('prometheus', { requiredBy: 'REQUIRE_PROMTOOL' })
 
@@ -83,7 +83,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
 
     const port = await findFreePort()
     prometheusUrl = `http://127.0.0.1:${port}`
-    const rules = readFileSync(join(ROOT, 'monitoring', 'rules.yaml'), 'utf8')
+    const rules = readFileSync(join(ROOT, 'deploy/monitoring/rules.yaml'), 'utf8')
     writeFileSync(join(folder, 'rules.yaml'), shorten(rules))
     const config = {
       global: { scrape_interval: '2s', scrape_timeout: '2s', evaluation_interval: '1s' },
@@ -157,7 +157,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
 
   it('shows a value for every panel of the dashboard while users log in and ask for mail', async () => {
     const { panels: all }: { panels: { title: string; targets?: { expr: string }[] }[] } = JSON.parse(
-      readFileSync(join(ROOT, 'k8s/components/monitoring/dashboard.json'), 'utf8'),
+      readFileSync(join(ROOT, 'deploy/k8s/components/monitoring/dashboard.json'), 'utf8'),
     )
     const panels = all.flatMap(({ title, targets = [] }) =>
       targets.map(({ expr }) => ({ title, expr: expr.replaceAll('$__rate_interval', '1m') })),

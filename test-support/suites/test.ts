@@ -20,7 +20,7 @@ const BROWSER = 'services/auth-api/test/{account-pages,docs-page,passkeys-browse
 /** Of what `fast` would run otherwise: these start programs, or calculate for seconds. */
 export const PROCESSES = [
   'admin/test/admin.test.ts',
-  'monitoring/monitoring.test.ts',
+  'deploy/monitoring/monitoring.test.ts',
   'scripts/release/{build-images,commands}.test.ts',
   'services/auth-api/test/{model/model,process}.test.ts',
   'services/scriptify/src/cli/compile-cache.test.ts',
@@ -53,7 +53,7 @@ export const projects = [
   project('fast', {
     ...SHARED_MODULES,
     include: [
-      `{k8s,monitoring,packages,shared,scripts,test-support}/**/*.test.ts`,
+      `{deploy,packages,shared,scripts,test-support}/**/*.test.ts`,
       'services/*/src/**/*.test.ts',
       'admin/**/*.test.ts',
       `${DATABASE_TESTS}/*.test.ts`,

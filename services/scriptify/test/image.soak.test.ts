@@ -152,7 +152,7 @@ describe.skipIf(!(await hasDocker()))('the image of scriptify', () => {
     })
 
     it('opens in the debug pod of the cluster, whose first process reaps', async () => {
-      const template = await readFile(join(ROOT, 'k8s/base/scriptify/debug-pod-template.yaml'), 'utf8')
+      const template = await readFile(join(ROOT, 'deploy/k8s/base/scriptify/debug-pod-template.yaml'), 'utf8')
       const [container] = parse(template).template.spec.containers
       const [program, ...words] = container.command
       const pod = [

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { isInstalled } from '@latchkey/test-support/installed-program.ts'
 import { describe, expect, it } from 'vitest'
-import { POOL_SIZE } from '../services/mailer-worker/src/open-service.ts'
+import { POOL_SIZE } from '../../services/mailer-worker/src/open-service.ts'
 import { findSchemaFaults, findUnknownFields } from './api-schema.ts'
 import { type Manifest, nameOf, parseManifests, render } from './manifest.ts'
 import { findFaults } from './policy.ts'
@@ -115,7 +115,7 @@ describe.skipIf(!hasKubectl)('the settings of a cluster', () => {
 describe.skipIf(!hasKubectl)('the network policies', () => {
   it('let the worker reach each mail server that docs/how-to/connect-a-mail-server.md offers', () => {
     const docs = readFileSync(
-      join(import.meta.dirname, '..', 'docs', 'how-to', 'connect-a-mail-server.md'),
+      join(import.meta.dirname, '..', '..', 'docs', 'how-to', 'connect-a-mail-server.md'),
       'utf8',
     )
     const offered = [...docs.matchAll(/^\| `(smtps?:[^`]+)`/gm)].map(([, url = '']) => new URL(url))
@@ -319,7 +319,7 @@ describe.skipIf(!hasKubectl)('a rollout', () => {
   it('has examples for Argo CD and Flux that they accept', async () => {
     const manifests = readManifests(...ROLLOUT_EXAMPLES)
     expect((await Promise.all(manifests.map(findSchemaFaults))).flat()).toEqual([])
-    const paths = [...JSON.stringify(manifests).matchAll(/"path":"(?:\.\/)?k8s\/([^"]+)"/g)].map(
+    const paths = [...JSON.stringify(manifests).matchAll(/"path":"(?:\.\/)?deploy\/k8s\/([^"]+)"/g)].map(
       ([, path = '']) => path,
     )
     expect(paths).toHaveLength(3)
@@ -351,7 +351,7 @@ describe.skipIf(!hasKubectl)('the database of CloudNativePG', () => {
 
   it('pools transactions, with the settings that docs name for PgBouncer', () => {
     const docs = readFileSync(
-      join(import.meta.dirname, '..', 'docs', 'how-to', 'run-on-postgresql-with-a-failover.md'),
+      join(import.meta.dirname, '..', '..', 'docs', 'how-to', 'run-on-postgresql-with-a-failover.md'),
       'utf8',
     )
     const rows = docs.matchAll(

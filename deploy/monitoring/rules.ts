@@ -30,7 +30,7 @@ export const readAlerts = (): Alert[] => readRules().filter((rule) => 'alert' in
 export function renderPrometheusRule(): string {
   const text = readFileSync(RULES_FILE, 'utf8')
   const groups = text.slice(text.indexOf('groups:')).replaceAll(/^(?=.)/gm, '  ')
-  return `# Created from monitoring/rules.yaml by \`npm run docs\`.
+  return `# Created from deploy/monitoring/rules.yaml by \`npm run docs\`.
 apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule
 metadata:

@@ -5,7 +5,7 @@ import { errorMessage } from '@latchkey/shared/errors/app-error.ts'
 import type { Manifest } from './manifest.ts'
 import { nameOf } from './manifest.ts'
 
-const ROOT = join(import.meta.dirname, '..')
+const ROOT = join(import.meta.dirname, '../..')
 
 /** The package that carries the models of an API group, made from that API's own published schema. */
 const CUSTOM_RESOURCES: Record<string, string> = {
@@ -63,7 +63,7 @@ export async function findSchemaFaults(given: Manifest): Promise<string[]> {
  */
 export function findUnknownFields(given: readonly Manifest[]): string {
   const manifests = given.map(asModelled)
-  const folder = mkdtempSync(join(ROOT, 'k8s', '.checked-'))
+  const folder = mkdtempSync(join(import.meta.dirname, '.checked-'))
   try {
     const lines = manifests.map(
       (manifest, index) =>

@@ -8,7 +8,7 @@ import { readAlerts, readRules } from './rules.ts'
 const read = (path: string) => readFileSync(join(import.meta.dirname, path), 'utf8')
 
 /** Generated from the registries of the services. */
-const OURS = [...read('../docs/reference/metrics.md').matchAll(/^\| `(\w+)` \| (\w+)/gm)].flatMap(
+const OURS = [...read('../../docs/reference/metrics.md').matchAll(/^\| `(\w+)` \| (\w+)/gm)].flatMap(
   ([, name = '', type]) =>
     type === 'histogram' ? ['bucket', 'count', 'sum'].map((part) => `${name}_${part}`) : name,
 )
