@@ -56,15 +56,14 @@ export async function openPage(
 ): Promise<WatchedPage> {
   const context = await browser.newContext(options)
   context.setDefaultTimeout(TIMEOUT_MS)
-  const network = await outliveNetworkChanges(context)
+  await sendFromNode(context)
   const page = await context.newPage()
   const faults: string[] = []
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') faults.push(message.text())
   })
   page.on('pageerror', ({ message }) => {
-    // The account pages load themselves again after that.
-    if (!(network.hasChanged() && message.startsWith(LOST_MODULE))) faults.push(message)
+    faults.push(message)
   })
   page.on('request', (request) => {
     const url = new URL(request.url())
@@ -74,57 +73,24 @@ export async function openPage(
   return { page, faults, [Symbol.asyncDispose]: () => context.close() }
 }
 
-const NETWORK_CHANGED = 'net::ERR_NETWORK_CHANGED'
-const LOST_MODULE = 'Failed to fetch dynamically imported module'
-
 /**
- * Chromium ends the requests that wait for a connection when an address of the machine changes, as each container that starts
- * or stops does. They were not sent; `fetch` of a page, `goto` and `reload` repeat them, and nothing else is repeated.
+ * Node sends what a page asks for. Chromium ends a request that waits for a connection when an address of the machine changes,
+ * as each container does that starts or stops. Playwright answers the preflights.
  */
-async function outliveNetworkChanges(context: BrowserContext): Promise<{ hasChanged(): boolean }> {
-  const ended: string[] = []
-  let hasChanged = false
-  context.on('requestfailed', (request) => {
-    if (request.failure()?.errorText !== NETWORK_CHANGED) return
-    hasChanged = true
-    ended.push(request.url())
-  })
-  await context.exposeFunction('wasEndedByNetworkChange', (url: string) => {
-    const index = ended.indexOf(url)
-    return index >= 0 && ended.splice(index, 1).length > 0
-  })
-  await context.addInitScript(repeatFetches)
-  context.on('page', (page) => {
-    const [goto, reload] = [page.goto.bind(page), page.reload.bind(page)]
-    page.goto = (url, options) => repeatNavigation(() => goto(url, options), url)
-    page.reload = (options) => repeatNavigation(() => reload(options), page.url())
-  })
-  return { hasChanged: () => hasChanged }
-}
-
-/** The page of the error, and Chromium's own attempt to load it again, are navigations that may end the next one. */
-async function repeatNavigation<T>(navigate: () => Promise<T>, url: string): Promise<T> {
-  const ends = [NETWORK_CHANGED, 'navigation to "chrome-error:', `another navigation to "${url}`]
-  for (;;)
-    try {
-      return await navigate()
-    } catch (error) {
-      if (!ends.some((end) => String(error).includes(end))) throw error
-    }
-}
-
-/** Runs in each page, before its own scripts. */
-function repeatFetches(): void {
-  const { fetch: fetchOnce, wasEndedByNetworkChange } = globalThis as typeof globalThis & {
-    wasEndedByNetworkChange(url: string): Promise<boolean>
+async function sendFromNode(context: BrowserContext): Promise<void> {
+  let isOffline = false
+  const setOffline = context.setOffline.bind(context)
+  context.setOffline = (offline) => {
+    isOffline = offline
+    return setOffline(offline)
   }
-  globalThis.fetch = async (input, init) => {
-    const request = new Request(input, init)
-    for (;;)
-      try {
-        return await fetchOnce(request.clone())
-      } catch (error) {
-        if (!(error instanceof TypeError) || !(await wasEndedByNetworkChange(request.url))) throw error
-      }
-  }
+  await context.route(/^https?:/, async (route) => {
+    if (isOffline) return route.abort('internetdisconnected')
+    // The server may have ended before the page.
+    const response = await route.fetch({ maxRedirects: 0, timeout: 0 }).catch(() => undefined)
+    if (!response) return route.abort()
+    // Playwright would allow each origin where the server allows none.
+    const headers = { 'access-control-allow-origin': 'null', ...response.headers() }
+    await route.fulfill({ response, headers })
+  })
 }
