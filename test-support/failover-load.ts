@@ -115,7 +115,7 @@ export function startLoad(api: string): Load {
   async function changePassword(account: Account, token: string): Promise<string | undefined> {
     const currentPassword = account.passwords.at(-1)?.value ?? PASSWORD
     const value = `N3w-${shuffle('bdfhjlnprtvxz')}`
-    const body = { currentPassword, password: value }
+    const body = { current_password: currentPassword, password: value }
     const { status, json } = await send('password', ['PUT', '/profile/password'], { token, body })
     account.passwords.push(status === 200 ? { value, at: Date.now() } : { value })
     if (status === 200) ended.set(token, Date.now())

@@ -65,7 +65,7 @@ export function createRoundTripRows(db: Database, target: Target): RoundTripRow[
   }
   async function enrol(send: Send) {
     const { email, authorization } = await aUser()
-    const begun = post('/profile/factors/totp', { currentPassword: PASSWORD }, { authorization })
+    const begun = post('/profile/factors/totp', { current_password: PASSWORD }, { authorization })
     const { secret = '' } = await send(begun)
     const code = codeAt(secret, Date.now())
     await send(post('/profile/factors/totp/confirm', { code }, { authorization }))
@@ -74,7 +74,7 @@ export function createRoundTripRows(db: Database, target: Target): RoundTripRow[
   const changeEmail = async () => {
     const { authorization } = await aUser()
     const email = `${randomName()}@example.com`
-    const body = { email, currentPassword: PASSWORD }
+    const body = { email, current_password: PASSWORD }
     return { email, authorization, request: { ...post('/profile', body, { authorization }), method: 'PUT' } }
   }
   const logIn = async () => post('/login', { username: (await aUser()).email, password: PASSWORD })
@@ -105,7 +105,7 @@ export function createRoundTripRows(db: Database, target: Target): RoundTripRow[
       return post('/login/secondfactor', { challenge, code: codeAt(secret, Date.now() + CODE_MS) })
     },
     'change of the password': async () => ({
-      ...post('/profile/password', { currentPassword: PASSWORD, password: NEW_PASSWORD }, await aUser()),
+      ...post('/profile/password', { current_password: PASSWORD, password: NEW_PASSWORD }, await aUser()),
       method: 'PUT',
     }),
     'change of the e-mail, request': async () => (await changeEmail()).request,
@@ -115,7 +115,7 @@ export function createRoundTripRows(db: Database, target: Target): RoundTripRow[
       return post('/profile/confirmemail', { code: await codeTo(email) }, { authorization })
     },
     'deletion of the account': async () =>
-      post('/profile/delete', { currentPassword: PASSWORD }, { ...(await aUser()), status: 204 }),
+      post('/profile/delete', { current_password: PASSWORD }, { ...(await aUser()), status: 204 }),
   }
   const rowsWithSessions: Record<string, RoundTripRow['prepare']> = {
     'login, sha1, SESSIONS=on': logIn,

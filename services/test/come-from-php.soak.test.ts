@@ -275,7 +275,14 @@ async function startLatchkey(settings: Record<string, string>) {
       }),
     profile: async (token: string) => (await fetch(`${address}/profile`, { headers: bearer(token) })).status,
     changePassword: async (token: string, currentPassword: string, password: string) =>
-      (await post(`${address}/profile/password`, { currentPassword, password }, bearer(token), 'PUT')).status,
+      (
+        await post(
+          `${address}/profile/password`,
+          { current_password: currentPassword, password },
+          bearer(token),
+          'PUT',
+        )
+      ).status,
     [Symbol.asyncDispose]: () => api[Symbol.asyncDispose](),
   }
 }

@@ -4,7 +4,7 @@ import { describeProblem, texts } from './language.js'
 
 /** The field beside which a problem is shown, if the form has it. */
 const FIELD_OF = {
-  'wrong-password': 'currentPassword',
+  'wrong-password': 'current_password',
   'password-refused': 'password',
   'username-taken': 'username',
   'email-taken': 'email',

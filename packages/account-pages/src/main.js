@@ -30,7 +30,7 @@ async function start() {
     return
   }
   colour(settings.colour)
-  session.resume(settings.refreshWindowSeconds)
+  session.resume(settings.refresh_window_seconds)
   startStepUp()
   await startRouter(views(), drawFrame)
 }

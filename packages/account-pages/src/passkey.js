@@ -2,7 +2,7 @@ import { settings } from './api.js'
 
 /** Whether the server takes passkeys of this page, and the browser has them. */
 export const hasPasskeys = () =>
-  settings.passkeyOrigins.includes(location.origin) &&
+  settings.passkey_origins.includes(location.origin) &&
   Boolean(globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON)
 
 /** Whether this browser can offer passkeys where a username is typed. */

@@ -143,7 +143,7 @@ function createChangeRow(
     request: (email) => ({
       method: 'PUT',
       path: '/profile',
-      body: { email, currentPassword },
+      body: { email, current_password: currentPassword },
       authorization,
     }),
   }
@@ -161,7 +161,7 @@ function createConfirmChangeRow(db: Database, target: Target): Row {
       await forEachEmail(emails, async (email) => {
         const { authorization } = await storeUser(db, target)
         authorizations.set(email, authorization)
-        const body = { email, currentPassword: PASSWORD }
+        const body = { email, current_password: PASSWORD }
         await send({ method: 'PUT', path: '/profile', body, authorization })
       })
       await db.runScript('vacuum analyze email_change')

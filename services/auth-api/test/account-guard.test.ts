@@ -84,7 +84,7 @@ const createPasskey = (options: Response, device = aDevice()) =>
 
 /** Adds a passkey; returns the token that it is answered with. */
 async function addPasskey(token: string, device = aDevice()): Promise<string> {
-  const options = await post(app, '/profile/factors/passkey', { currentPassword: PASSWORD }, token)
+  const options = await post(app, '/profile/factors/passkey', { current_password: PASSWORD }, token)
   const credential = createPasskey(options, device)
   const added = await post(app, '/profile/factors/passkey/confirm', { credential }, token)
   if (added.statusCode !== 200) throw new Error(`The passkey was answered ${added.body}`)
@@ -125,18 +125,20 @@ const newEmailOf = ({ username }: TestUser) => `new-${username}@example.com`
 
 const CHANGES: Record<Change, Steps> = {
   addApp: {
-    begin: ({ token, currentPassword }) => post(app, '/profile/factors/totp', { currentPassword }, token),
+    begin: ({ token, currentPassword }) =>
+      post(app, '/profile/factors/totp', { current_password: currentPassword }, token),
     finish: (on, { token }, begun) =>
       post(on, '/profile/factors/totp/confirm', { code: codeAt(begun?.json().secret, now) }, token),
   },
   addPasskey: {
-    begin: ({ token, currentPassword }) => post(app, '/profile/factors/passkey', { currentPassword }, token),
+    begin: ({ token, currentPassword }) =>
+      post(app, '/profile/factors/passkey', { current_password: currentPassword }, token),
     finish: (on, { token }, begun) =>
       post(on, '/profile/factors/passkey/confirm', { credential: begun && createPasskey(begun) }, token),
   },
   confirmNewEmail: {
     begin: ({ user, token, currentPassword }) =>
-      send(app, token, 'PUT', '/profile', { email: newEmailOf(user), currentPassword }),
+      send(app, token, 'PUT', '/profile', { email: newEmailOf(user), current_password: currentPassword }),
     finish: async (on, { user, token }) =>
       post(on, '/profile/confirmemail', { code: await codeTo(app, newEmailOf(user)) }, token),
   },
@@ -147,15 +149,19 @@ const CHANGES: Record<Change, Steps> = {
   },
   changePassword: {
     finish: (on, { token, currentPassword }) =>
-      send(on, token, 'PUT', '/profile/password', { currentPassword, password: `Other-${NEW_PASSWORD}` }),
+      send(on, token, 'PUT', '/profile/password', {
+        current_password: currentPassword,
+        password: `Other-${NEW_PASSWORD}`,
+      }),
   },
   deleteAccount: {
-    finish: (on, { token, currentPassword }) => post(on, '/profile/delete', { currentPassword }, token),
+    finish: (on, { token, currentPassword }) =>
+      post(on, '/profile/delete', { current_password: currentPassword }, token),
   },
   stepUp: {
     finish: (on, { token, secret, currentPassword }) => {
       const code = secret && codeAt(secret, setClocks(now + STEP_MS))
-      return post(on, '/login/stepup', code ? { code } : { currentPassword }, token)
+      return post(on, '/login/stepup', code ? { code } : { current_password: currentPassword }, token)
     },
   },
   setEmail: {
@@ -251,7 +257,7 @@ const STATES = {
   'password changed since': {
     before: withPassword,
     async since({ token }) {
-      const change = { currentPassword: PASSWORD, password: NEW_PASSWORD }
+      const change = { current_password: PASSWORD, password: NEW_PASSWORD }
       const changed = await send(app, token, 'PUT', '/profile/password', change)
       return { token: changed.json().token, currentPassword: NEW_PASSWORD }
     },
@@ -267,7 +273,7 @@ const STATES = {
     before: withFactor,
     async since({ user, token }) {
       const email = `moved-${user.username}@example.com`
-      await send(app, token, 'PUT', '/profile', { email, currentPassword: PASSWORD })
+      await send(app, token, 'PUT', '/profile', { email, current_password: PASSWORD })
       const changed = await post(app, '/profile/confirmemail', { code: await codeTo(app, email) }, token)
       expect(changed.statusCode, changed.body).toBe(200)
       return { user: { ...user, email } }
@@ -411,7 +417,7 @@ describe('a thief with the password', () => {
     const user = await aUser(app)
     // 1. The thief logs in by the password, and begins.
     const stolen = await aToken(app, user)
-    const options = await post(app, '/profile/factors/passkey', { currentPassword: PASSWORD }, stolen)
+    const options = await post(app, '/profile/factors/passkey', { current_password: PASSWORD }, stolen)
     // 2. The owner adds an app.
     const owner = await enrolUser(app, user, now)
     // 3. The thief confirms, with the token of 1.
@@ -430,7 +436,7 @@ describe('a thief with the password', () => {
 
   it('gets no app that was begun before the owner’s passkey', async () => {
     const { begun, stolen, owner } = await overtaken((token) =>
-      post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, token),
+      post(app, '/profile/factors/totp', { current_password: PASSWORD }, token),
     )
     const code = codeAt(begun.json().secret, now)
     const confirmed = await post(app, '/profile/factors/totp/confirm', { code }, stolen)
@@ -442,7 +448,7 @@ describe('a thief with the password', () => {
     const { user, stolen, owner } = await overtaken((token, { username }) =>
       send(app, token, 'PUT', '/profile', {
         email: `thief-of-${username}@example.com`,
-        currentPassword: PASSWORD,
+        current_password: PASSWORD,
       }),
     )
     const code = await codeTo(app, `thief-of-${user.username}@example.com`)
@@ -465,7 +471,7 @@ describe('a thief with the password', () => {
   it('confirms no enrolment after a reset of the password that was begun before it', async () => {
     const user = await aUser(app)
     const stolen = await aToken(app, user)
-    const begun = await post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, stolen)
+    const begun = await post(app, '/profile/factors/totp', { current_password: PASSWORD }, stolen)
     const { email } = user
     await post(app, '/login/resetrequest', { email })
     const code = await codeTo(app, email, 'password-reset')
@@ -547,13 +553,13 @@ describe('what a token says of its login', () => {
     const [{ id }] = (await listOf(token)).factors
     expect((await send(app, token, 'DELETE', `/profile/factors/${id}`)).statusCode).toBe(204)
     setClocks(now + 60_000)
-    const raised = await post(app, '/login/stepup', { currentPassword: PASSWORD }, token)
+    const raised = await post(app, '/login/stepup', { current_password: PASSWORD }, token)
     expect(claimsOf(raised)).toMatchObject({ auth_time: now / 1000 })
     expect(claimsOf(raised)).not.toHaveProperty('amr')
     const refreshed = await post(app, '/refreshtoken', {}, token)
     expect(claimsOf(refreshed)).toMatchObject({ auth_time: START / 1000 })
     expect(claimsOf(refreshed)).not.toHaveProperty('amr')
-    const change = { currentPassword: PASSWORD, password: NEW_PASSWORD }
+    const change = { current_password: PASSWORD, password: NEW_PASSWORD }
     const changed = await send(app, raised.json().token, 'PUT', '/profile/password', change)
     expect(claimsOf(changed)).toMatchObject({ auth_time: now / 1000 })
     expect(claimsOf(changed)).not.toHaveProperty('amr')
@@ -575,7 +581,7 @@ describe('what a token says of its login', () => {
     const passwords = [PASSWORD, NEW_PASSWORD, PASSWORD]
     for (const [index, password] of passwords.slice(1).entries()) {
       setClocks(now + 140_000)
-      const change = { currentPassword: passwords[index], password }
+      const change = { current_password: passwords[index], password }
       const changed = await send(app, token, 'PUT', '/profile/password', change)
       expect(claimsOf(changed)).toMatchObject({ auth_time: START / 1000, amr: ['pwd', 'otp', 'mfa'] })
       token = changed.json().token

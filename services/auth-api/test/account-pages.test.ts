@@ -84,14 +84,14 @@ describe('the files of /account/', () => {
       product: 'Éxample',
       support: 'help@example.com',
       colour: '#ffcc00',
-      loginField: 'email',
-      refreshWindowSeconds: 300,
-      confirmsEmail: false,
+      login_field: 'email',
+      refresh_window_seconds: 300,
+      confirms_email: false,
       signUp: false,
       deletion: false,
       sessions: false,
       apps: false,
-      passkeyOrigins: [],
+      passkey_origins: [],
     })
   })
 

@@ -60,8 +60,8 @@ describe('the audit trail', () => {
   it('has a change of the password, and a wrong current one', async () => {
     const user = await aUser(app)
     const token = await aToken(app, user)
-    await send('PUT', '/profile/password', { currentPassword: 'wrong', password: NEW_PASSWORD }, token)
-    await send('PUT', '/profile/password', { currentPassword: PASSWORD, password: NEW_PASSWORD }, token)
+    await send('PUT', '/profile/password', { current_password: 'wrong', password: NEW_PASSWORD }, token)
+    await send('PUT', '/profile/password', { current_password: PASSWORD, password: NEW_PASSWORD }, token)
     await expectEvents(user, ['login.succeeded', 'current_password.refused', 'password.changed'])
   })
 
@@ -69,7 +69,7 @@ describe('the audit trail', () => {
     const user = await aUser(app)
     const token = await aToken(app, user)
     const email = `moved-${user.email}`
-    await send('PUT', '/profile', { email, currentPassword: PASSWORD }, token)
+    await send('PUT', '/profile', { email, current_password: PASSWORD }, token)
     const code = await codeTo(app, email)
     const wrong = code === '000000' ? '111111' : '000000'
     await send('POST', '/profile/confirmemail', { code: wrong }, token)

@@ -44,7 +44,7 @@ const send = (method: 'GET' | 'PUT' | 'POST', url: string, token: string, payloa
     ...(payload && { payload }),
   })
 const change = (token: string, email: string, currentPassword: string | undefined = PASSWORD) =>
-  send('PUT', '/profile', token, { email, currentPassword })
+  send('PUT', '/profile', token, { email, current_password: currentPassword })
 /** Confirms a change from a new address, which has sent no wrong code. */
 const confirm = (token: string, code: string) => {
   newAddress()
@@ -84,8 +84,8 @@ describe('a change of e-mail', () => {
     const email = anEmail()
     const requested = await change(token, email)
     expect(requested.statusCode, requested.body).toBe(200)
-    expect(requested.json()).toMatchObject({ email: user.email, pendingEmail: email })
-    expect(await read(other)).toMatchObject({ email: user.email, pendingEmail: email })
+    expect(requested.json()).toMatchObject({ email: user.email, pending_email: email })
+    expect(await read(other)).toMatchObject({ email: user.email, pending_email: email })
 
     const { template, language, variables: opened, expiresAt } = await mailTo(app, email)
     expect({ template, language }).toEqual({ template: 'email-change', language: 'fr' })
@@ -97,7 +97,7 @@ describe('a change of e-mail', () => {
     const confirmed = await confirm(token, opened.code ?? '')
     expect(confirmed.statusCode, confirmed.body).toBe(200)
     expect(confirmed.json()).toMatchObject({ userid: user.userid, email })
-    expect(confirmed.json()).not.toHaveProperty('pendingEmail')
+    expect(confirmed.json()).not.toHaveProperty('pending_email')
     expect(await read(token)).toEqual(confirmed.json())
     expect((await logIn(app, email)).statusCode).toBe(200)
     expect((await logIn(app, user.email)).statusCode).toBe(401)
@@ -134,12 +134,12 @@ describe('a change of e-mail', () => {
       const user = await aUser(app)
       const token = await aToken(app, user)
       const email = anEmail()
-      const payload = { email, name: 'Never', ...(given && { currentPassword: given }) }
+      const payload = { email, name: 'Never', ...(given && { current_password: given }) }
       const refused = await send('PUT', '/profile', token, payload)
       expect(refused.statusCode).toBe(422)
       expect(refused.json().type).toBe('urn:latchkey:problem:wrong-password')
       expect(await read(token)).toMatchObject({ email: user.email, name: 'Ada' })
-      expect(await read(token)).not.toHaveProperty('pendingEmail')
+      expect(await read(token)).not.toHaveProperty('pending_email')
       expect([...app.queued.values()].filter(({ to }) => to === email)).toEqual([])
     },
   )
@@ -151,7 +151,7 @@ describe('a change of e-mail', () => {
     const updated = await send('PUT', '/profile', token, { name: 'Grace', email: user.email.toUpperCase() })
     expect(updated.statusCode).toBe(200)
     expect(updated.json()).toMatchObject({ name: 'Grace', email: user.email.toUpperCase() })
-    expect(updated.json()).not.toHaveProperty('pendingEmail')
+    expect(updated.json()).not.toHaveProperty('pending_email')
     expect(verify).not.toHaveBeenCalled()
     expect(await ping(token)).toBe(200)
   })
@@ -221,7 +221,7 @@ describe('an e-mail that another user has', () => {
         statusCode,
         headers: Object.keys(headers).toSorted(),
         shape: Object.keys(JSON.parse(shape)),
-        pending: JSON.parse(shape).pendingEmail,
+        pending: JSON.parse(shape).pending_email,
         work,
       })
     }
@@ -266,7 +266,7 @@ describe('one and the same refusal', () => {
     const late = await aChange()
     app.setClock(now + 599_999 + 600_000)
     expectRefused(await confirm(late.token, late.code))
-    expect(await read(late.token)).not.toHaveProperty('pendingEmail')
+    expect(await read(late.token)).not.toHaveProperty('pending_email')
   })
 
   it('meets the code of another user, and one that was mailed for a reset', async () => {
@@ -292,18 +292,18 @@ describe('one and the same refusal', () => {
   it('has no attempt left, and the profile shows no change that waits', async () => {
     const { user, token, email, code } = await aChange()
     const wrong = code === '000000' ? '000001' : '000000'
-    expect(await read(token)).toHaveProperty('pendingEmail', email)
+    expect(await read(token)).toHaveProperty('pending_email', email)
     for (let guess = 0; guess < 5; guess++) expectRefused(await confirm(token, wrong))
     expectRefused(await confirm(token, code))
     const profile = await read(token)
     expect(profile).toHaveProperty('email', user.email)
-    expect(profile).not.toHaveProperty('pendingEmail')
+    expect(profile).not.toHaveProperty('pending_email')
   })
 
   it('meets the code after the password was changed', async () => {
     const { user, token, code } = await aChange()
     const changed = await send('PUT', '/profile/password', token, {
-      currentPassword: PASSWORD,
+      current_password: PASSWORD,
       password: 'N3w-p4ssw0rd!',
     })
     expectRefused(await confirm(changed.json().token, code))
@@ -325,7 +325,7 @@ describe('a change that fails', () => {
       database.failing = undefined
     })
     expect(failed.statusCode).toBe(500)
-    expect(await read(token)).toMatchObject({ email: user.email, pendingEmail: email })
+    expect(await read(token)).toMatchObject({ email: user.email, pending_email: email })
     expect((await confirm(token, code)).statusCode).toBe(200)
   })
 
@@ -336,7 +336,7 @@ describe('a change that fails', () => {
       database.failing = undefined
     })
     expect(failed.statusCode).toBe(500)
-    expect(await read(token)).not.toHaveProperty('pendingEmail')
+    expect(await read(token)).not.toHaveProperty('pending_email')
   })
 })
 
@@ -374,7 +374,7 @@ describe('an immediate change of e-mail', () => {
       method: 'PUT',
       url: '/profile',
       headers: bearer(token),
-      payload: { email, currentPassword: PASSWORD },
+      payload: { email, current_password: PASSWORD },
     })
   const pingThere = async (token: string) =>
     (await immediate.server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })).statusCode
@@ -384,7 +384,7 @@ describe('an immediate change of e-mail', () => {
     const [token, other] = [await aToken(immediate, user), await aToken(immediate, user)]
     const changed = await setEmail(token, `moved-${user.email}`)
     expect(changed.json()).toMatchObject({ email: `moved-${user.email}` })
-    expect(changed.json()).not.toHaveProperty('pendingEmail')
+    expect(changed.json()).not.toHaveProperty('pending_email')
     immediate.setClock(Date.now() + 6_000)
     expect(await pingThere(other)).toBe(401)
     expect(await pingThere(token), 'the one that changed it').toBe(200)

@@ -42,7 +42,7 @@ describe('PUT /profile/password', () => {
   it('changes the password, ends all tokens at once, and answers with a new one', async () => {
     const user = await aUser(app)
     const [token, other] = [await aToken(app, user), await aToken(app, user)]
-    const response = await change(token, { currentPassword: PASSWORD, password: NEW_PASSWORD })
+    const response = await change(token, { current_password: PASSWORD, password: NEW_PASSWORD })
     expect(response.statusCode, response.body).toBe(200)
     expect(response.json().data).toEqual({ userid: user.userid, name: 'Ada', role: 'user' })
     for (const ended of [token, other]) expect(await ping(ended)).toBe(401)
@@ -59,7 +59,7 @@ describe('PUT /profile/password', () => {
   it('ends its own token although the clock was set back since', async () => {
     const token = await aToken(app, await aUser(app))
     app.setClock(secondsBefore(token))
-    const response = await change(token, { currentPassword: PASSWORD, password: NEW_PASSWORD })
+    const response = await change(token, { current_password: PASSWORD, password: NEW_PASSWORD })
     expect(response.statusCode, response.body).toBe(200)
     expect(await ping(token)).toBe(401)
     expect(await ping(response.json().token), 'the new one').toBe(200)
@@ -68,7 +68,7 @@ describe('PUT /profile/password', () => {
   it('answers 422 to a wrong current password and changes nothing', async () => {
     const user = await aUser(app)
     const token = await aToken(app, user)
-    const response = await change(token, { currentPassword: 'wrong', password: NEW_PASSWORD })
+    const response = await change(token, { current_password: 'wrong', password: NEW_PASSWORD })
     expect(response.statusCode).toBe(422)
     expect(response.json().type).toBe('urn:latchkey:problem:wrong-password')
     expect(await ping(token)).toBe(200)
@@ -79,12 +79,12 @@ describe('PUT /profile/password', () => {
     const user = await aUser(app)
     const token = await aToken(app, user)
     const address = anAddress()
-    const wrong = { currentPassword: 'wrong', password: NEW_PASSWORD }
+    const wrong = { current_password: 'wrong', password: NEW_PASSWORD }
     expect((await change(token, wrong, address)).statusCode).toBe(422)
     expect((await logInFrom(address, user.email.toUpperCase(), 'wrong')).statusCode).toBe(401)
     expect((await change(token, wrong, address)).statusCode).toBe(422)
     const verify = vi.spyOn(app.passwords, 'verify')
-    const right = { currentPassword: PASSWORD, password: NEW_PASSWORD }
+    const right = { current_password: PASSWORD, password: NEW_PASSWORD }
     expect((await change(token, right, address)).statusCode, 'the right one').toBe(429)
     expect((await logInFrom(address, user.email, PASSWORD)).statusCode).toBe(429)
     expect(verify).not.toHaveBeenCalled()
@@ -94,7 +94,7 @@ describe('PUT /profile/password', () => {
   it('refuses a password that breaks the policy before it verifies or hashes anything', async () => {
     const token = await aToken(app, await aUser(app))
     const [verify, hash] = [vi.spyOn(app.passwords, 'verify'), vi.spyOn(app.passwords, 'hash')]
-    const refused = await change(token, { currentPassword: PASSWORD, password: 'short' })
+    const refused = await change(token, { current_password: PASSWORD, password: 'short' })
     expect(refused.statusCode).toBe(422)
     expect(refused.json()).toMatchObject({
       type: 'urn:latchkey:problem:password-refused',
@@ -112,7 +112,7 @@ describe('PUT /profile/password', () => {
   it('hashes nothing for a wrong current password', async () => {
     const token = await aToken(app, await aUser(app))
     const hash = vi.spyOn(app.passwords, 'hash')
-    await change(token, { currentPassword: 'wrong', password: NEW_PASSWORD })
+    await change(token, { current_password: 'wrong', password: NEW_PASSWORD })
     expect(hash).not.toHaveBeenCalled()
   })
 
@@ -121,18 +121,18 @@ describe('PUT /profile/password', () => {
     const token = await aToken(app, user)
     expect(await ping(token), 'remembered').toBe(200)
     await app.users.setProperty(user.userid, 'latchkey.valid_from', String(Math.floor(Date.now() / 1000) + 2))
-    const response = await change(token, { currentPassword: PASSWORD, password: NEW_PASSWORD })
+    const response = await change(token, { current_password: PASSWORD, password: NEW_PASSWORD })
     expect(response.statusCode).toBe(401)
     expect((await logIn(app, user.email)).statusCode).toBe(200)
   })
 
   it.each([
     { body: {}, path: 'password' },
-    { body: { password: NEW_PASSWORD }, path: 'currentPassword' },
-    { body: { currentPassword: PASSWORD }, path: 'password' },
-    { body: { currentPassword: '', password: NEW_PASSWORD }, path: 'currentPassword' },
-    { body: { currentPassword: 1, password: NEW_PASSWORD }, path: 'currentPassword' },
-    { body: { currentPassword: PASSWORD, password: '\ud800A1!aaaaaaaa' }, path: 'password' },
+    { body: { password: NEW_PASSWORD }, path: 'current_password' },
+    { body: { current_password: PASSWORD }, path: 'password' },
+    { body: { current_password: '', password: NEW_PASSWORD }, path: 'current_password' },
+    { body: { current_password: 1, password: NEW_PASSWORD }, path: 'current_password' },
+    { body: { current_password: PASSWORD, password: '\ud800A1!aaaaaaaa' }, path: 'password' },
   ])('answers 400 to $body', async ({ body, path }) => {
     const response = await change(await aToken(app, await aUser(app)), body)
     expect(response.statusCode).toBe(400)

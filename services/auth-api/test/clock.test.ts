@@ -123,7 +123,7 @@ describe.each([TWO_MINUTES_MS, -TWO_MINUTES_MS])('two replicas, one of which is 
         const wanted = { email: fresh, username: randomUUID().slice(0, 8), password: 'An0ther-Horse!' }
         const signedUp = await one.server.inject({ method: 'POST', url: '/signup', payload: wanted })
         const user = await aUser(one)
-        const payload = { email, currentPassword: PASSWORD }
+        const payload = { email, current_password: PASSWORD }
         const headers = bearer(await aToken(one, user))
         await one.server.inject({ method: 'PUT', url: '/profile', headers, payload })
         const codes = { signUp: await codeTo(one, fresh), email: await codeTo(one, email) }
@@ -136,7 +136,7 @@ describe.each([TWO_MINUTES_MS, -TWO_MINUTES_MS])('two replicas, one of which is 
         expect(confirmed.statusCode, confirmed.body).toBe(status)
         const elsewhere = bearer(await aToken(other, user))
         const profile = await other.server.inject({ url: '/profile', headers: elsewhere })
-        expect(profile.json().pendingEmail).toBe(status === 200 ? email : undefined)
+        expect(profile.json().pending_email).toBe(status === 200 ? email : undefined)
         const changed = await other.server.inject({
           method: 'POST',
           url: '/profile/confirmemail',

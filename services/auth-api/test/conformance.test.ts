@@ -134,7 +134,7 @@ it('answers any request as its document says, and reveals nothing of itself', as
     email: [...emails, ...newcomers.map((name) => `${name}@example.com`)],
     username: [...emails, ...newcomers],
     password: [PASSWORD, PASSWORD, 'An0ther-Good!Pass', 'short'],
-    currentPassword: [PASSWORD, 'wrong'],
+    current_password: [PASSWORD, 'wrong'],
     code: ['123456'],
     name: ['Ünïcödé'],
     language: ['fr'],

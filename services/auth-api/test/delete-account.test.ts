@@ -13,7 +13,7 @@ const NEW_PASSWORD = 'N3w-p4ssw0rd!'
 const post = (url: string, payload: object, headers: object = {}, on = app) =>
   on.server.inject({ method: 'POST', url, payload, headers: { ...headers } })
 const deleteOwn = (token: string, currentPassword = PASSWORD, on = app) =>
-  post('/profile/delete', { currentPassword }, bearer(token), on)
+  post('/profile/delete', { current_password: currentPassword }, bearer(token), on)
 
 it('ends the account, every token and every code of it, with a mail and an event', async () => {
   const [user, neighbour] = [await aUser(app), await aUser(app)]
@@ -58,9 +58,9 @@ it('needs the current password, and a wrong one counts as a failed login', async
   const token = await aToken(limited, user)
   expect((await post('/profile/delete', {}, bearer(token), limited)).json()).toMatchObject({
     status: 400,
-    errors: [{ path: 'currentPassword', message: 'is required' }],
+    errors: [{ path: 'current_password', message: 'is required' }],
   })
-  expect((await post('/profile/delete', { currentPassword: PASSWORD }, {}, limited)).statusCode).toBe(401)
+  expect((await post('/profile/delete', { current_password: PASSWORD }, {}, limited)).statusCode).toBe(401)
   for (let guess = 0; guess < 3; guess++)
     expect((await deleteOwn(token, 'wrong', limited)).json().type).toBe('urn:latchkey:problem:wrong-password')
   expect((await deleteOwn(token, PASSWORD, limited)).statusCode).toBe(429)

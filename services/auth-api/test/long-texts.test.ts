@@ -40,10 +40,10 @@ describe('a text whose normalisation would take a tenth of a second', () => {
   })
 
   it.each([
-    { method: 'PUT', url: '/profile/password', body: { currentPassword: marks(1_000), password: PASSWORD } },
-    { method: 'PUT', url: '/profile', body: { email, currentPassword: marks(1_000) } },
+    { method: 'PUT', url: '/profile/password', body: { current_password: marks(1_000), password: PASSWORD } },
+    { method: 'PUT', url: '/profile', body: { email, current_password: marks(1_000) } },
     { method: 'PUT', url: '/profile', body: { name: marks(40) } },
-    { method: 'POST', url: '/profile/delete', body: { currentPassword: marks(1_000) } },
+    { method: 'POST', url: '/profile/delete', body: { current_password: marks(1_000) } },
   ] as const)('is refused by $method $url', async ({ method, url, body }) => {
     const user = await aUser(app)
     const { token } = (await logIn(app, user.email)).json()

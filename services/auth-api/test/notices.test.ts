@@ -44,7 +44,7 @@ describe('a user is told', () => {
       headers: bearer(token),
       payload: { language: 'fr' },
     })
-    const payload = { currentPassword: PASSWORD, password: NEW_PASSWORD }
+    const payload = { current_password: PASSWORD, password: NEW_PASSWORD }
     await app.server.inject({ method: 'PUT', url: '/profile/password', headers: bearer(token), payload })
     await expect.poll(() => noticesTo(user.email)).toHaveLength(1)
     const [mail] = await noticesTo(user.email)

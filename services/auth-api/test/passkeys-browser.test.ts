@@ -86,7 +86,7 @@ describe.skipIf(!hasBrowser)('a passkey in Chromium', () => {
     const user = await aUser(app)
     const token = await aToken(app, user)
     const { page, setCounter } = await openWithAuthenticator()
-    const options = await publicKeyOf('/profile/factors/passkey', { currentPassword: PASSWORD }, token)
+    const options = await publicKeyOf('/profile/factors/passkey', { current_password: PASSWORD }, token)
     const credential = await run(page, CREATE, options)
     const added = await post(app, '/profile/factors/passkey/confirm', { name: 'Chromium', credential }, token)
     expect(added.statusCode, added.body).toBe(200)

@@ -31,7 +31,7 @@ const publicKeyOf = async (url: string, payload: object, token?: string) => {
 }
 
 const creationOptions = (token: string) =>
-  publicKeyOf('/profile/factors/passkey', { currentPassword: PASSWORD }, token)
+  publicKeyOf('/profile/factors/passkey', { current_password: PASSWORD }, token)
 
 const create = async (token: string, { origin = ORIGIN, emulator = aDevice() }: Device = {}) =>
   emulator.createJSON(origin, await creationOptions(token))
@@ -74,7 +74,7 @@ describe('a new passkey', () => {
     expect(Buffer.from(options.user.id, 'base64url').toString('hex')).toBe(user.userid.replaceAll('-', ''))
     const response = await confirm(token, aDevice().createJSON(ORIGIN, options), 'Laptop')
     expect(response.statusCode, response.body).toBe(200)
-    const { recoveryCodes, token: raised } = response.json()
+    const { recovery_codes: recoveryCodes, token: raised } = response.json()
     expect(recoveryCodes).toHaveLength(10)
     expect(decodeJwt(raised)).toMatchObject({
       sid: decodeJwt(token).sid,
@@ -90,10 +90,10 @@ describe('a new passkey', () => {
   it('needs the current password, and of a user with a factor a token that was won by it', async () => {
     const user = await aUser(app)
     const token = await aToken(app, user)
-    const wrong = await post(app, '/profile/factors/passkey', { currentPassword: 'wrong' }, token)
+    const wrong = await post(app, '/profile/factors/passkey', { current_password: 'wrong' }, token)
     expect(wrong.json().type).toBe(typeOf('wrong-password'))
     expect((await confirm(token, await create(token))).statusCode).toBe(200)
-    const stale = await post(app, '/profile/factors/passkey', { currentPassword: PASSWORD }, token)
+    const stale = await post(app, '/profile/factors/passkey', { current_password: PASSWORD }, token)
     expect(stale.json().type).toBe(typeOf('insufficient-user-authentication'))
   })
 
@@ -125,9 +125,9 @@ describe('a new passkey', () => {
     )
     expect(responses.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 422])
     const added = responses.find(({ statusCode }) => statusCode === 200)?.json()
-    expect(added.recoveryCodes).toHaveLength(10)
+    expect(added.recovery_codes).toHaveLength(10)
     const again = await confirm(added.token, await create(added.token))
-    expect(again.json().recoveryCodes, 'recovery codes are shown once').toEqual([])
+    expect(again.json().recovery_codes, 'recovery codes are shown once').toEqual([])
     const { excludeCredentials } = await creationOptions(again.json().token)
     expect(excludeCredentials).toHaveLength(2)
     // The second one is not "needed from now on".
@@ -165,7 +165,7 @@ describe('a new passkey', () => {
     const begun = await create(token)
     for (let count = 2; count <= 10; count++) token = (await confirm(token, await create(token))).json().token
     expect((await confirm(token, begun)).json().type, 'begun before').toBe(typeOf('challenge-refused'))
-    const refused = await post(app, '/profile/factors/passkey', { currentPassword: PASSWORD }, token)
+    const refused = await post(app, '/profile/factors/passkey', { current_password: PASSWORD }, token)
     expect(refused.json()).toMatchObject({ type: typeOf('too-many-factors'), status: 409 })
   })
 
@@ -501,7 +501,7 @@ describe('a passkey', () => {
     const begun = await post(
       app,
       '/profile/factors/passkey',
-      { currentPassword: PASSWORD },
+      { current_password: PASSWORD },
       raised.json().token,
     )
     expect(begun.statusCode).toBe(200)
@@ -524,7 +524,7 @@ describe('a passkey', () => {
     const { token } = await enrolUser(app, user, now)
     const emulator = aDevice()
     const added = await confirm(token, await create(token, { emulator }))
-    expect(added.json().recoveryCodes, 'there are some already').toEqual([])
+    expect(added.json().recovery_codes, 'there are some already').toEqual([])
     const refusal = (await logIn(app, user.email)).json()
     expect(refusal.factors.toSorted()).toEqual(['passkey', 'totp'])
     expect((await send(await sign(emulator, refusal.challenge))).statusCode).toBe(200)

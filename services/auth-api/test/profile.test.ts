@@ -123,7 +123,7 @@ describe('PUT /profile', () => {
     { body: { name: '🗝'.repeat(51) }, path: 'name', message: 'must be at most 50 characters' },
     { body: { name: 'a\u0000b' }, path: 'name', message: 'must not contain control characters' },
     { body: { name: 7 }, path: 'name', message: 'must be a string' },
-    { body: { currentPassword: 7 }, path: 'currentPassword', message: 'must be a string' },
+    { body: { current_password: 7 }, path: 'current_password', message: 'must be a string' },
     { body: { name: null }, path: 'name', message: 'must be a string' },
     { body: { language: 'de' }, path: 'language', message: 'must be one of en, fr, pt' },
     { body: { language: 'EN' }, path: 'language', message: 'must be one of en, fr, pt' },

@@ -144,7 +144,7 @@ describe('a code that is mailed', () => {
   })
 
   const change = (token: string, email: string, on = app) =>
-    put(on, '/profile', { email, currentPassword: PASSWORD }, token)
+    put(on, '/profile', { email, current_password: PASSWORD }, token)
   const confirm = (on: TestApp, token: string, code: string) =>
     post(on, '/profile/confirmemail', { code }, token)
 
@@ -227,7 +227,7 @@ describe('an account', () => {
       return verify(...given)
     })
     const change = (password: string) =>
-      put(app, '/profile/password', { currentPassword: PASSWORD, password }, token)
+      put(app, '/profile/password', { current_password: PASSWORD, password }, token)
     const answers = await Promise.all(passwords.map(change))
     verified.mockRestore()
     const statuses = answers.map(({ statusCode }) => statusCode)
@@ -242,7 +242,9 @@ describe('an account', () => {
 
   it('is deleted once', async () => {
     const token = await aToken(app, await aUser(app))
-    const answers = await atOnce(8, (on) => post(on, '/profile/delete', { currentPassword: PASSWORD }, token))
+    const answers = await atOnce(8, (on) =>
+      post(on, '/profile/delete', { current_password: PASSWORD }, token),
+    )
     expectOne(answers, 401, 204)
   })
 })
@@ -262,7 +264,7 @@ describe('a second factor', () => {
     const challenge = await challengeOf(app, user)
     const codes = [codeAt(secret, atStep(1)), ...recoveryCodes.slice(0, 3)]
     const won = expectOne(await atOnce(4, (on, index) => answer(on, challenge, codes[index] ?? '')))
-    const left = (await read('/profile/factors', won.json().token)).recoveryCodes
+    const left = (await read('/profile/factors', won.json().token)).recovery_codes
     expect([9, 10], 'only the code of the winner is used').toContain(left)
   })
 
@@ -273,7 +275,7 @@ describe('a second factor', () => {
     const won = expectOne(
       await atOnce(8, (on, index) => answer(on, challenges[index] ?? '', recoveryCodes[0] ?? '')),
     )
-    expect(await read('/profile/factors', won.json().token)).toMatchObject({ recoveryCodes: 9 })
+    expect(await read('/profile/factors', won.json().token)).toMatchObject({ recovery_codes: 9 })
   })
 
   it('gets new recovery codes once by each renewal', async () => {
@@ -281,7 +283,7 @@ describe('a second factor', () => {
     const { challenge } = (await post(app, '/profile/factors/recoverycodes', {}, token)).json()
     const confirm = (on: TestApp) => post(on, '/profile/factors/recoverycodes/confirm', { challenge }, token)
     expectOne(await atOnce(3, confirm), 422, 204)
-    expect(await read('/profile/factors', token)).toMatchObject({ recoveryCodes: 10 })
+    expect(await read('/profile/factors', token)).toMatchObject({ recovery_codes: 10 })
   })
 
   // A lock of a row holds on one node of a cluster: there, two secrets that are begun at once on two nodes may both wait.
@@ -290,7 +292,7 @@ describe('a second factor', () => {
     const user = await aUser(app)
     const token = await aToken(app, user)
     const begun = await atOnce(4, (on) =>
-      post(on, '/profile/factors/totp', { currentPassword: PASSWORD }, token),
+      post(on, '/profile/factors/totp', { current_password: PASSWORD }, token),
     )
     expect(statusesOf(begun)).toEqual([200, 200, 200, 200])
     expect(await createFactorRepository(app.database.db).find(user.userid)).toHaveLength(1)
@@ -299,7 +301,7 @@ describe('a second factor', () => {
     const answers = await atOnce(8, (on, index) =>
       post(on, '/profile/factors/totp/confirm', { code: codes[index >> 1] }, token),
     )
-    expect(expectOne(answers).json().recoveryCodes).toHaveLength(10)
+    expect(expectOne(answers).json().recovery_codes).toHaveLength(10)
   })
 
   it('raises a token once by a code, and is removed once', async () => {
@@ -319,7 +321,7 @@ describe('a passkey', () => {
   const begin = async (token: string, device = aDevice()) =>
     device.createJSON(
       ORIGIN,
-      await optionsOf('/profile/factors/passkey', { currentPassword: PASSWORD }, token),
+      await optionsOf('/profile/factors/passkey', { current_password: PASSWORD }, token),
     )
   const confirm = (on: TestApp, token: string, credential: unknown) =>
     post(on, '/profile/factors/passkey/confirm', { credential }, token)
@@ -340,7 +342,7 @@ describe('a passkey', () => {
     const token = await aToken(app, user)
     const begun = [await begin(token), await begin(token)]
     const added = expectOne(await atOnce(2, (on, index) => confirm(on, token, begun[index])))
-    expect(added.json().recoveryCodes).toHaveLength(10)
+    expect(added.json().recovery_codes).toHaveLength(10)
   })
 
   it('is one of two that the owner and a thief add at once, as the first one', async () => {
@@ -352,9 +354,9 @@ describe('a passkey', () => {
       401,
     ).json()
     expect(await read('/profile/factors', won.token)).toMatchObject({
-      ...{ factors: [{ kind: 'passkey' }], recoveryCodes: 10 },
+      ...{ factors: [{ kind: 'passkey' }], recovery_codes: 10 },
     })
-    expect((await answer(app, await challengeOf(app, user), won.recoveryCodes[0])).statusCode).toBe(200)
+    expect((await answer(app, await challengeOf(app, user), won.recovery_codes[0])).statusCode).toBe(200)
   })
 })
 

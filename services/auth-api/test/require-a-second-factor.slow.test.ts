@@ -47,7 +47,7 @@ it('takes a user of the page from a password to a second factor, a login by it a
   })
   const lines = stdout.trim().split('\n')
   expect(Buffer.from(lines[0] ?? '', 'base64')).toHaveLength(32)
-  expect(stdout).toMatch(/"recoveryCodes":\["\w{4}-\w{4}-\w{4}"/)
+  expect(stdout).toMatch(/"recovery_codes":\["\w{4}-\w{4}-\w{4}"/)
   expect(decodeJwt(lines.at(-1) ?? '')).toMatchObject({
     amr: ['pwd', 'otp', 'mfa'],
     auth_time: expect.closeTo(Date.now() / 1000 + 60, -2),

@@ -95,7 +95,7 @@ it('takes a hundred codes a day from strangers together, and then still the owne
 it.each(['/login/stepup', '/profile/factors/totp/confirm'])(
   'lets no token spend by %s what a login of its owner needs',
   async (url) => {
-    const begun = await post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, token)
+    const begun = await post(app, '/profile/factors/totp', { current_password: PASSWORD }, token)
     expect(begun.statusCode).toBe(200)
     const refusals = []
     for (let guess = 0; guess < 130; guess++) {

@@ -89,7 +89,7 @@ describe('a login in two steps', () => {
     const [user, other] = [await aUser(app), await aUser(app)]
     await enrolUser(app, user, atStep(0))
     const others = await enrolUser(app, other, atStep(0))
-    const begun = await post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, others.token)
+    const begun = await post(app, '/profile/factors/totp', { current_password: PASSWORD }, others.token)
     const challenge = await challengeOf(app, user)
     const now = atStep(1)
     for (const code of [codeAt(others.secret, now), others.recoveryCodes[0] ?? ''])
@@ -134,7 +134,7 @@ describe('a login in two steps', () => {
       method: 'PUT',
       url: '/profile/password',
       headers: bearer(raised),
-      payload: { currentPassword: PASSWORD, password: NEW_PASSWORD },
+      payload: { current_password: PASSWORD, password: NEW_PASSWORD },
     })
     expect(changed.statusCode, changed.body).toBe(200)
     expect(decodeJwt(changed.json().token).amr).toContain('mfa')
@@ -220,7 +220,7 @@ describe('recovery codes', () => {
     const mail = await mailTo(app, user.email, 'recovery-code-used')
     expect(mail.variables).toMatchObject({ left: '9', address: '127.0.*.*' })
     const { token } = answers.find(({ statusCode }) => statusCode === 200)?.json() ?? {}
-    expect(await listOf(token)).toMatchObject({ recoveryCodes: 9, factors: [{ kind: 'totp' }] })
+    expect(await listOf(token)).toMatchObject({ recovery_codes: 9, factors: [{ kind: 'totp' }] })
     const events = await createAuditRepository(app.database.db).findNewest(user.userid, 20)
     expect(events.map(({ name }) => name)).toContain('recovery_code.used')
   })
@@ -250,7 +250,7 @@ describe('recovery codes', () => {
     const user = await aUser(app)
     const { token, recoveryCodes } = await enrolUser(app, user, atStep(0))
     const created = (await post(app, '/profile/factors/recoverycodes', {}, token)).json()
-    const renewed = created.recoveryCodes
+    const renewed = created.recovery_codes
     expect(renewed).toHaveLength(10)
     const statusOf = async (code: string) =>
       (await answer(app, await challengeOf(app, user), code)).statusCode
@@ -270,7 +270,7 @@ describe('recovery codes', () => {
     expect(statuses.toSorted()).toEqual([204, 422, 422])
     expect(await statusOf(recoveryCodes[1] ?? '')).toBe(422)
     expect(await statusOf(renewed[0])).toBe(200)
-    expect((await listOf(token)).recoveryCodes).toBe(9)
+    expect((await listOf(token)).recovery_codes).toBe(9)
     await expect
       .poll(noticed)
       .toEqual([expect.objectContaining({ variables: expect.objectContaining({ address: '127.0.*.*' }) })])
@@ -303,7 +303,7 @@ describe('recovery codes', () => {
     const [earlier, later] = [await begin(), await begin()]
     expect(await confirm(later.challenge)).toBe(204)
     expect(await confirm(earlier.challenge)).toBe(422)
-    const login = await answer(app, await challengeOf(app, user), later.recoveryCodes[0])
+    const login = await answer(app, await challengeOf(app, user), later.recovery_codes[0])
     expect(login.statusCode).toBe(200)
   })
 
@@ -330,7 +330,7 @@ describe('recovery codes', () => {
     expect((await remove(token, id)).statusCode).toBe(204)
     const refused = await post(app, '/profile/factors/recoverycodes', {}, token)
     expect(refused.json()).toMatchObject({ status: 404, type: typeOf('factor-not-found') })
-    expect(await listOf(token)).toEqual({ factors: [], recoveryCodes: 0 })
+    expect(await listOf(token)).toEqual({ factors: [], recovery_codes: 0 })
   })
 })
 
@@ -347,14 +347,14 @@ describe('adding an authenticator app', () => {
   it('needs the password, and a first code, and is mailed', async () => {
     const user = await aUser(app)
     const token = await aToken(app, user)
-    const wrong = await post(app, '/profile/factors/totp', { currentPassword: 'wrong' }, token)
+    const wrong = await post(app, '/profile/factors/totp', { current_password: 'wrong' }, token)
     expect(wrong.json().type).toBe(typeOf('wrong-password'))
     const early = await post(app, '/profile/factors/totp/confirm', { code: '123456' }, token)
     expect(early.json()).toMatchObject({
       status: 422,
       detail: expect.stringContaining('request a new secret'),
     })
-    const begun = await post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, token)
+    const begun = await post(app, '/profile/factors/totp', { current_password: PASSWORD }, token)
     const { secret, uri } = begun.json()
     const label = encodeURIComponent(user.email)
     expect(uri).toBe(
@@ -368,7 +368,7 @@ describe('adding an authenticator app', () => {
     const confirm = () => post(app, '/profile/factors/totp/confirm', { code: codeAt(secret, now) }, token)
     const answers = await Promise.all([confirm(), confirm(), confirm()])
     expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 422, 422])
-    const { recoveryCodes, token: raised } =
+    const { recovery_codes: recoveryCodes, token: raised } =
       answers.find(({ statusCode }) => statusCode === 200)?.json() ?? {}
     expect(recoveryCodes).toHaveLength(10)
     expect(decodeJwt(raised)).toMatchObject({ amr: ['pwd', 'otp', 'mfa'], sid: decodeJwt(token).sid })
@@ -382,7 +382,7 @@ describe('adding an authenticator app', () => {
   it('waits a quarter of an hour for the first code, and takes three apps', async () => {
     const user = await aUser(app)
     const token = await aToken(app, user)
-    const begun = await post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, token)
+    const begun = await post(app, '/profile/factors/totp', { current_password: PASSWORD }, token)
     const { secret } = begun.json()
     const late = atStep(30)
     const code = codeAt(secret, late)
@@ -392,16 +392,16 @@ describe('adding an authenticator app', () => {
       raised = await enrol(app, raised.token, atStep(0))
       expect(raised.recoveryCodes, 'those of before stay').toEqual([])
     }
-    const fourth = await post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, raised.token)
+    const fourth = await post(app, '/profile/factors/totp', { current_password: PASSWORD }, raised.token)
     expect(fourth.json()).toMatchObject({ type: typeOf('too-many-factors'), status: 409 })
     expect((await listOf(raised.token)).factors).toHaveLength(3)
   })
 
-  it.each([{ name: 'x'.repeat(300) }, { name: '' }, { name: 7 }, { currentPassword: 7 }])(
+  it.each([{ name: 'x'.repeat(300) }, { name: '' }, { name: 7 }, { current_password: 7 }])(
     'refuses bad input: %j',
     async (bad) => {
       const token = await aToken(app, await aUser(app))
-      const response = await post(app, '/profile/factors/totp', { currentPassword: PASSWORD, ...bad }, token)
+      const response = await post(app, '/profile/factors/totp', { current_password: PASSWORD, ...bad }, token)
       expect(response.statusCode).toBe(400)
     },
   )
@@ -418,9 +418,9 @@ describe('a user with a factor', () => {
       {
         method: 'PUT',
         url: '/profile/password',
-        payload: { currentPassword: PASSWORD, password: NEW_PASSWORD },
+        payload: { current_password: PASSWORD, password: NEW_PASSWORD },
       },
-      { method: 'POST', url: '/profile/factors/totp', payload: { currentPassword: PASSWORD } },
+      { method: 'POST', url: '/profile/factors/totp', payload: { current_password: PASSWORD } },
       { method: 'POST', url: '/profile/factors/recoverycodes' },
       { method: 'DELETE', url: `/profile/factors/${id}` },
     ]
@@ -454,7 +454,7 @@ describe('a user with a factor', () => {
       auth_time: Math.floor(later / 1000),
     })
     expect((await send(guarded[4] ?? { method: 'PUT', url: '' }, raised.json().token)).statusCode).toBe(204)
-    expect(await listOf(raised.json().token)).toEqual({ factors: [], recoveryCodes: 0 })
+    expect(await listOf(raised.json().token)).toEqual({ factors: [], recovery_codes: 0 })
     expect((await logIn(app, user.email)).statusCode, 'without a factor again').toBe(200)
     expect((await mailTo(app, user.email, 'factor-removed')).variables).toMatchObject({
       address: '127.0.*.*',
@@ -478,7 +478,7 @@ describe('a user with a factor', () => {
     const user = await aUser(app)
     const old = await aToken(app, user)
     const { secret } = await enrol(app, old, atStep(0))
-    const byPassword = await post(app, '/login/stepup', { currentPassword: PASSWORD }, old)
+    const byPassword = await post(app, '/login/stepup', { current_password: PASSWORD }, old)
     expect(byPassword.statusCode).toBe(422)
     const code = codeAt(secret, atStep(1))
     const answers = await Promise.all(
@@ -488,12 +488,12 @@ describe('a user with a factor', () => {
     expect((await post(app, '/login/stepup', {}, old)).json()).toMatchObject({
       type: typeOf('second-factor-refused'),
     })
-    expect((await post(app, '/login/stepup', { code, currentPassword: PASSWORD }, old)).json()).toMatchObject(
-      {
-        status: 400,
-        errors: [{ message: 'must have either code or currentPassword' }],
-      },
-    )
+    expect(
+      (await post(app, '/login/stepup', { code, current_password: PASSWORD }, old)).json(),
+    ).toMatchObject({
+      status: 400,
+      errors: [{ message: 'must have either code or current_password' }],
+    })
   })
 })
 
@@ -525,9 +525,9 @@ it('steps a user without a factor up by the password', async () => {
   const user = await aUser(app)
   const token = await aToken(app, user)
   const later = atStep(2)
-  const wrong = await post(app, '/login/stepup', { currentPassword: 'wrong' }, token)
+  const wrong = await post(app, '/login/stepup', { current_password: 'wrong' }, token)
   expect(wrong.json().type).toBe(typeOf('wrong-password'))
-  const raised = await post(app, '/login/stepup', { currentPassword: PASSWORD }, token)
+  const raised = await post(app, '/login/stepup', { current_password: PASSWORD }, token)
   const claims = decodeJwt(raised.json().token)
   expect(claims).toMatchObject({ auth_time: Math.floor(later / 1000), sid: decodeJwt(token).sid })
   expect(claims).not.toHaveProperty('amr')

@@ -44,7 +44,10 @@ describe.skipIf(!hasBrowser)('the session of a page', () => {
     const { page } = await openPage(browser, at)
     await page.route('**/account/settings.json', async (route) => {
       const response = await route.fetch()
-      await route.fulfill({ response, json: { ...(await response.json()), refreshWindowSeconds } })
+      await route.fulfill({
+        response,
+        json: { ...(await response.json()), refresh_window_seconds: refreshWindowSeconds },
+      })
     })
     const sent: string[] = []
     page.on('request', (request) => {

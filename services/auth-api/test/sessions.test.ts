@@ -150,7 +150,7 @@ describe('GET /sessions', () => {
     {
       by: 'a change of the password',
       async endSome([first]) {
-        const change = { currentPassword: PASSWORD, password: NEW_PASSWORD }
+        const change = { current_password: PASSWORD, password: NEW_PASSWORD }
         return (await send('PUT', '/profile/password', change, first)).json().token
       },
     },

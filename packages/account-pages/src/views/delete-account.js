@@ -9,13 +9,13 @@ export async function deleteAccount({ profile: user }) {
   const remove = form({
     fields: [
       h('p', {}, texts.deleteWarning(user.email ?? user.username)),
-      accountField(user[settings.loginField]),
-      passwordField('currentPassword', texts.currentPassword, 'current-password'),
+      accountField(user[settings.login_field]),
+      passwordField('current_password', texts.currentPassword, 'current-password'),
     ],
     button: texts.deleteButton,
     kind: 'danger',
-    async send({ currentPassword }) {
-      await api.POST('/profile/delete', { body: { currentPassword } })
+    async send({ current_password }) {
+      await api.POST('/profile/delete', { body: { current_password } })
       session.forget()
       await go('login', null, { replace: true, status: texts.deleted })
     },

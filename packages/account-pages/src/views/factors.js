@@ -8,7 +8,7 @@ import { go, refresh } from '../router.js'
 
 /** The second factors of the user, and the recovery codes that are left. */
 export async function factorSections() {
-  const { factors, recoveryCodes } = (await api.GET('/profile/factors')).data
+  const { factors, recovery_codes } = (await api.GET('/profile/factors')).data
   const add = links(link('add-app', texts.addApp), hasPasskeys() && link('add-passkey', texts.addPasskey))
   const none = factors.length === 0 && h('p', {}, texts.noFactors)
   return [
@@ -19,7 +19,7 @@ export async function factorSections() {
       add,
     ),
     ...(factors.length > 0
-      ? [section(texts.recoveryCodes, h('p', {}, texts.codesLeft(recoveryCodes)), renewForm())]
+      ? [section(texts.recoveryCodes, h('p', {}, texts.codesLeft(recovery_codes)), renewForm())]
       : []),
   ]
 }
@@ -84,8 +84,8 @@ const renewForm = () =>
       button: texts.renewNow,
       kind: 'secondary',
       async send() {
-        const { recoveryCodes, challenge } = (await api.POST('/profile/factors/recoverycodes')).data
-        showRecoveryCodes(recoveryCodes, async () => {
+        const { recovery_codes, challenge } = (await api.POST('/profile/factors/recoverycodes')).data
+        showRecoveryCodes(recovery_codes, async () => {
           await api.POST('/profile/factors/recoverycodes/confirm', { body: { challenge } })
           return texts.codesRenewed
         })
@@ -98,9 +98,9 @@ export async function addApp() {
   const begin = form({
     fields: [h('p', {}, texts.addAppHint), ...enrolmentFields()],
     button: texts.next,
-    async send({ name, currentPassword }) {
+    async send({ name, current_password }) {
       const { data } = await api.POST('/profile/factors/totp', {
-        body: { currentPassword, ...(name && { name }) },
+        body: { current_password, ...(name && { name }) },
       })
       begin.replaceWith(confirmForm(data))
       document.querySelector('h1').focus()
@@ -120,9 +120,9 @@ export async function addPasskey() {
   const add = form({
     fields: [h('p', {}, texts.addPasskeyHint), ...enrolmentFields()],
     button: texts.next,
-    async send({ name, currentPassword }) {
+    async send({ name, current_password }) {
       const credential = await createPasskey(
-        await api.POST('/profile/factors/passkey', { body: { currentPassword } }),
+        await api.POST('/profile/factors/passkey', { body: { current_password } }),
       )
       const body = { credential, ...(name && { name }) }
       await finishEnrolment((await api.POST('/profile/factors/passkey/confirm', { body })).data)
@@ -136,7 +136,7 @@ export async function addPasskey() {
 
 const enrolmentFields = () => [
   nameField(texts.deviceName, { required: false }),
-  passwordField('currentPassword', texts.currentPassword, 'current-password'),
+  passwordField('current_password', texts.currentPassword, 'current-password'),
   h('p', { class: 'hint' }, texts.firstFactorEnds),
 ]
 
@@ -158,9 +158,9 @@ function confirmForm({ secret, uri }) {
 }
 
 /** Uses the token that the new factor was answered with, and shows the recovery codes that come with the first factor. */
-async function finishEnrolment({ token, recoveryCodes }) {
+async function finishEnrolment({ token, recovery_codes }) {
   session.replace(token)
-  if (recoveryCodes.length > 0) showRecoveryCodes(recoveryCodes, () => texts.factorAdded)
+  if (recovery_codes.length > 0) showRecoveryCodes(recovery_codes, () => texts.factorAdded)
   else await go('security', null, { replace: true, status: texts.factorAdded })
 }
 

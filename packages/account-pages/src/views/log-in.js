@@ -10,7 +10,7 @@ const RENEWAL_MS = 240_000
 
 /** Logs in by password, or by a passkey alone. `state.next` names the page to go on with. */
 export async function logIn({ state }) {
-  const byEmail = settings.loginField === 'email'
+  const byEmail = settings.login_field === 'email'
   const autocomplete = 'username webauthn'
   const username = byEmail
     ? emailField('username', texts.email, { autocomplete })

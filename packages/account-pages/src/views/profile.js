@@ -10,7 +10,7 @@ export async function profile({ profile: user }) {
     title: texts.profile,
     content: [
       section(texts.about, aboutForm(user)),
-      section(texts.emailTitle, ...(user.pendingEmail ? [confirmForm(user)] : []), emailForm(user)),
+      section(texts.emailTitle, ...(user.pending_email ? [confirmForm(user)] : []), emailForm(user)),
       ...(settings.deletion
         ? [
             section(
@@ -50,8 +50,8 @@ function aboutForm({ name, username, language }) {
 }
 
 function emailForm({ email }) {
-  const password = settings.confirmsEmail
-    ? [passwordField('currentPassword', texts.currentPassword, 'current-password')]
+  const password = settings.confirms_email
+    ? [passwordField('current_password', texts.currentPassword, 'current-password')]
     : []
   return form({
     fields: [
@@ -63,15 +63,15 @@ function emailForm({ email }) {
     kind: 'secondary',
     async send(change) {
       const { data } = await api.PUT('/profile', { body: change })
-      await refresh(data.pendingEmail ? texts.codeSentTo(data.pendingEmail) : texts.emailChanged)
+      await refresh(data.pending_email ? texts.codeSentTo(data.pending_email) : texts.emailChanged)
     },
   })
 }
 
 /** Confirms the new e-mail, also after a reload or on another device. */
-function confirmForm({ pendingEmail }) {
+function confirmForm({ pending_email }) {
   return form({
-    fields: [h('p', {}, texts.pending(pendingEmail)), codeField()],
+    fields: [h('p', {}, texts.pending(pending_email)), codeField()],
     button: texts.confirmEmail,
     async send({ code }) {
       await api.POST('/profile/confirmemail', { body: { code } })

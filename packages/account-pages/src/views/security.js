@@ -19,14 +19,14 @@ export async function security({ profile }) {
 function passwordForm(user) {
   return form({
     fields: [
-      accountField(user[settings.loginField]),
-      passwordField('currentPassword', texts.currentPassword, 'current-password'),
+      accountField(user[settings.login_field]),
+      passwordField('current_password', texts.currentPassword, 'current-password'),
       newPasswordField(),
       h('p', { class: 'hint' }, texts.endsOthers),
     ],
     button: texts.changePassword,
-    async send({ currentPassword, password }) {
-      const { data } = await api.PUT('/profile/password', { body: { currentPassword, password } })
+    async send({ current_password, password }) {
+      const { data } = await api.PUT('/profile/password', { body: { current_password, password } })
       session.replace(data.token)
       await refresh(texts.passwordChanged)
     },

@@ -235,7 +235,7 @@ async function changePassword(step: StepContext): Promise<void> {
   const answer = await replicas.send(replica, {
     method: 'PUT',
     url: '/profile/password',
-    payload: { currentPassword, password },
+    payload: { current_password: currentPassword, password },
     token: token.jwt,
     address,
   })
@@ -275,7 +275,7 @@ async function changeEmail(step: StepContext): Promise<void> {
   if (!token) return
   const { user } = token
   const password = choice % 5 ? user.password : (user.oldPasswords.at(-1) ?? 'wrong')
-  const currentPassword = choice % 7 ? { currentPassword: password } : {}
+  const currentPassword = choice % 7 ? { current_password: password } : {}
   const mailedBefore = await replicas.readMails()
   const answer = await replicas.send(replica, {
     method: 'PUT',
@@ -288,7 +288,7 @@ async function changeEmail(step: StepContext): Promise<void> {
   const mailed = mailsSince(mailedBefore, await replicas.readMails())
   const isOther = fold(user.email) !== fold(email)
   if (replicas.emailChange === 'confirmed' && isOther)
-    return await requestEmail(step, token, answer, { password: currentPassword.currentPassword, mailed })
+    return await requestEmail(step, token, answer, { password: currentPassword.current_password, mailed })
   const call = step.limited(user.userid)
   const isLimited = replicas.emailChange === 'immediate' && isOther
   if (isLimited && !(mayMailChange(step, user) && model.limits.mayTry('email', call)))
@@ -629,7 +629,7 @@ async function expectAttempts(replicas: Replicas, reset: ModelReset, calls: numb
 
 function expectProfile(answer: Answer, user: ModelUser, model: AccountModel): void {
   expectStatus(answer, 200)
-  expect(answer.body.pendingEmail, 'pending e-mail').toBe(model.pendingEmail(user))
+  expect(answer.body.pending_email, 'pending e-mail').toBe(model.pendingEmail(user))
   const { userid, username, name, email, role, language = 'en' } = user
   expect(answer.body).toMatchObject({ userid, username, name, email, role, language })
 }

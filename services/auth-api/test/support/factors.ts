@@ -26,12 +26,13 @@ export interface Enrolled {
 
 /** Adds an authenticator app to a user at `now`, by a token of the user. */
 export async function enrol(app: TestApp, token: string, now: number): Promise<Enrolled> {
-  const begun = await post(app, '/profile/factors/totp', { currentPassword: PASSWORD }, token)
+  const begun = await post(app, '/profile/factors/totp', { current_password: PASSWORD }, token)
   if (begun.statusCode !== 200) throw new Error(`Adding a factor was answered ${begun.body}`)
   const { secret } = begun.json()
   const confirmed = await post(app, '/profile/factors/totp/confirm', { code: codeAt(secret, now) }, token)
   if (confirmed.statusCode !== 200) throw new Error(`Confirming a factor was answered ${confirmed.body}`)
-  return { secret, ...confirmed.json() }
+  const { token: raised, recovery_codes: recoveryCodes } = confirmed.json()
+  return { secret, token: raised, recoveryCodes }
 }
 
 /** Adds an authenticator app to a user without one. */

@@ -197,7 +197,7 @@ export const wrongPassword = (message: string) => new AppError('wrong_password',
 /** As the schema of a body says it: only a user without a password may leave it out. */
 const missingPassword = () =>
   new AppError('invalid_input', 'The body is not valid', {
-    details: { errors: [{ path: 'currentPassword', message: 'is required' }] },
+    details: { errors: [{ path: 'current_password', message: 'is required' }] },
   })
 
 export const guardChanged = () =>

@@ -57,7 +57,7 @@ export function createChangeEmail(dependencies: ChangeEmailDependencies) {
     const changeOf = (user: User): Change => {
       if (!needsCode(user, email)) return 'setEmail'
       if (currentPassword !== undefined || !hasPassword(user)) return 'confirmNewEmail'
-      throw wrongPassword('Send the current password as currentPassword to change the e-mail')
+      throw wrongPassword('Send the current password as current_password to change the e-mail')
     }
     const proof = await guard.begin(changeOf, client, currentPassword)
     if (isSameMailbox(proof.user, email)) return update(proof)

@@ -10,14 +10,14 @@ import type { PasswordChange } from './change-password.ts'
 const PasswordChangeBody = z
   .object(
     {
-      currentPassword: currentPasswordSchema(),
+      current_password: currentPasswordSchema(),
       password: newPasswordSchema(),
     },
     'must be a JSON object',
   )
   .meta({
     id: 'PasswordChange',
-    examples: [{ currentPassword: 'c0rrect-Horse!', password: 'N3w-p4ssw0rd!' }],
+    examples: [{ current_password: 'c0rrect-Horse!', password: 'N3w-p4ssw0rd!' }],
   })
 
 export interface ChangePasswordRoutesOptions {
@@ -45,6 +45,9 @@ export const changePasswordRoutes: FastifyPluginAsyncZod<ChangePasswordRoutesOpt
         response: { 200: TokenResponse },
       },
     },
-    (request) => changePassword(request.body, request),
+    (request) => {
+      const { current_password: currentPassword, password } = request.body
+      return changePassword({ currentPassword, password }, request)
+    },
   )
 }

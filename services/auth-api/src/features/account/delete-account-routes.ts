@@ -5,8 +5,8 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 
 const AccountDeletion = z
-  .object({ currentPassword: currentPasswordSchema() }, 'must be a JSON object')
-  .meta({ id: 'AccountDeletion', examples: [{ currentPassword: 'c0rrect-Horse!' }] })
+  .object({ current_password: currentPasswordSchema() }, 'must be a JSON object')
+  .meta({ id: 'AccountDeletion', examples: [{ current_password: 'c0rrect-Horse!' }] })
 
 export interface DeleteAccountRoutesOptions {
   freshFactorProblems: readonly ErrorCode[]
@@ -34,7 +34,7 @@ export const deleteAccountRoutes: FastifyPluginAsyncZod<DeleteAccountRoutesOptio
       },
     },
     async (request, reply) => {
-      await deleteAccount(request.body.currentPassword, request)
+      await deleteAccount(request.body.current_password, request)
       reply.code(204)
     },
   )

@@ -9,13 +9,14 @@ import { z } from 'zod'
 import { sixDigitCodeSchema } from '../one-time-codes/code-schemas.ts'
 import { Profile, toProfile } from './profile.ts'
 import type { ProfileRecord } from './profile-repository.ts'
+import type { ProfileChange } from './update-profile.ts'
 
 const ProfileUpdate = z
   .object(
     {
       name: displayName().optional(),
       email: emailAddress().optional(),
-      currentPassword: givenPasswordSchema()
+      current_password: givenPasswordSchema()
         .optional()
         .describe(
           'Required to change the e-mail where EMAIL_CHANGE is `confirmed` and the user has a password.',
@@ -25,8 +26,6 @@ const ProfileUpdate = z
     'must be a JSON object',
   )
   .meta({ id: 'ProfileUpdate', examples: [{ name: 'Ada Lovelace', language: 'fr' }] })
-
-export type ProfileUpdate = z.output<typeof ProfileUpdate>
 
 const EmailConfirmation = z
   .object({ code: sixDigitCodeSchema() }, 'must be a JSON object')
@@ -38,7 +37,7 @@ export interface ProfileRoutesOptions {
   /** The names of the properties that a profile shows; `*` for all but internal ones. */
   shownProperties: readonly string[]
   /** `request` identifies the client, whose refused changes of e-mail are limited. */
-  updateProfile: (change: ProfileUpdate, request: FastifyRequest) => Promise<ProfileRecord>
+  updateProfile: (change: ProfileChange, request: FastifyRequest) => Promise<ProfileRecord>
   confirmEmailChange: (code: string, request: FastifyRequest) => Promise<User>
 }
 
@@ -76,7 +75,10 @@ export const profileRoutes: FastifyPluginAsyncZod<ProfileRoutesOptions> = async 
         response: { 200: Profile },
       },
     },
-    async (request) => toProfile(await updateProfile(request.body, request), shownProperties),
+    async (request) => {
+      const { current_password: currentPassword, ...change } = request.body
+      return toProfile(await updateProfile({ ...change, currentPassword }, request), shownProperties)
+    },
   )
 
   app.post(

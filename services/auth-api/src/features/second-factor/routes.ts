@@ -7,7 +7,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { FACTOR_NOT_YET_REQUIRED } from '../../http/authenticate.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
-import { EnrolledFactor, TokenResponse } from '../../tokens/token-response.ts'
+import { EnrolledFactor, TokenResponse, toEnrolledFactor } from '../../tokens/token-response.ts'
 import { sixDigitCodeSchema } from '../one-time-codes/code-schemas.ts'
 import type { ChallengeAnswer } from './answer-challenge.ts'
 import { challengeText } from './challenges.ts'
@@ -42,27 +42,27 @@ const StepUpBody = z
   .object(
     {
       code: anyCode().optional(),
-      currentPassword: currentPasswordSchema().describe(
+      current_password: currentPasswordSchema().describe(
         'In place of a code, for a user without a second factor. A user without a password leaves it out too.',
       ),
     },
     'must be a JSON object',
   )
   .refine(
-    ({ code, currentPassword }) => code === undefined || currentPassword === undefined,
-    'must have either code or currentPassword',
+    (given) => given.code === undefined || given.current_password === undefined,
+    'must have either code or current_password',
   )
   .meta({ id: 'StepUp', examples: [{ code: '042711' }] })
 
 const TotpEnrolment = z
   .object(
     {
-      currentPassword: currentPasswordSchema(),
+      current_password: currentPasswordSchema(),
       name: displayName().min(1, 'must not be empty').optional().describe('What the user calls the device.'),
     },
     'must be a JSON object',
   )
-  .meta({ id: 'TotpEnrolment', examples: [{ currentPassword: 'c0rrect-Horse!', name: 'Phone' }] })
+  .meta({ id: 'TotpEnrolment', examples: [{ current_password: 'c0rrect-Horse!', name: 'Phone' }] })
 
 const TotpSecret = z
   .object({
@@ -87,10 +87,10 @@ const recoveryCodes = () => z.array(z.string()).describe('Shown this once. Each 
 
 const RecoveryCodesResponse = z
   .object({
-    recoveryCodes: recoveryCodes(),
+    recovery_codes: recoveryCodes(),
     challenge: z.string().describe('Confirms them, within 15 minutes.'),
   })
-  .meta({ id: 'RecoveryCodes', examples: [{ recoveryCodes: [RECOVERY_CODE], challenge: 'eyJ0eXAi…' }] })
+  .meta({ id: 'RecoveryCodes', examples: [{ recovery_codes: [RECOVERY_CODE], challenge: 'eyJ0eXAi…' }] })
 
 const RecoveryCodesConfirmation = z
   .object(
@@ -110,7 +110,7 @@ const FactorsResponse = z
         last_used_at: z.string().nullable().meta({ format: 'date-time' }),
       }),
     ),
-    recoveryCodes: z.int().describe('How many are left.'),
+    recovery_codes: z.int().describe('How many are left.'),
   })
   .meta({ id: 'Factors' })
 
@@ -167,7 +167,10 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
         response: { 200: TokenResponse },
       },
     },
-    (request) => options.stepUp(request.body, request),
+    (request) => {
+      const { code, current_password: currentPassword } = request.body
+      return options.stepUp({ code, currentPassword }, request)
+    },
   )
 
   app.get(
@@ -191,7 +194,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
         created_at: createdAt.toISOString(),
         last_used_at: lastUsedAt?.toISOString() ?? null,
       }))
-      return { factors: shown, recoveryCodes }
+      return { factors: shown, recovery_codes: recoveryCodes }
     },
   )
 
@@ -210,7 +213,10 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
         response: { 200: TotpSecret },
       },
     },
-    (request) => options.beginTotp(request.body, request),
+    (request) => {
+      const { current_password: currentPassword, name } = request.body
+      return options.beginTotp({ currentPassword, name }, request)
+    },
   )
 
   app.post(
@@ -228,7 +234,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
         response: { 200: EnrolledFactor },
       },
     },
-    (request) => options.confirmTotp(request.body.code, request),
+    async (request) => toEnrolledFactor(await options.confirmTotp(request.body.code, request)),
   )
 
   app.post(
@@ -245,7 +251,10 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
         response: { 200: RecoveryCodesResponse },
       },
     },
-    (request) => options.createRecoveryCodes(request),
+    async (request) => {
+      const { recoveryCodes, challenge } = await options.createRecoveryCodes(request)
+      return { recovery_codes: recoveryCodes, challenge }
+    },
   )
 
   app.post(

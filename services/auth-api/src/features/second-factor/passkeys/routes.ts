@@ -6,7 +6,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { FACTOR_NOT_YET_REQUIRED } from '../../../http/authenticate.ts'
 import type { IssuedToken } from '../../../tokens/issue-token.ts'
-import { EnrolledFactor, TokenResponse } from '../../../tokens/token-response.ts'
+import { EnrolledFactor, TokenResponse, toEnrolledFactor } from '../../../tokens/token-response.ts'
 import { challengeText } from '../challenges.ts'
 import type { Enrolled } from '../second-factor.ts'
 import type { Registration } from './register-passkey.ts'
@@ -75,8 +75,8 @@ const ChallengeBody = z
   .meta({ id: 'PasskeyChallenge', examples: [{}] })
 
 const PasskeyEnrolment = z
-  .object({ currentPassword: currentPasswordSchema() }, 'must be a JSON object')
-  .meta({ id: 'PasskeyEnrolment', examples: [{ currentPassword: 'c0rrect-Horse!' }] })
+  .object({ current_password: currentPasswordSchema() }, 'must be a JSON object')
+  .meta({ id: 'PasskeyEnrolment', examples: [{ current_password: 'c0rrect-Horse!' }] })
 
 const PasskeyOptions = z
   .object({
@@ -185,7 +185,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
         response: { 200: PasskeyOptions },
       },
     },
-    async (request) => asOptions(await options.begin(request.body.currentPassword, request)),
+    async (request) => asOptions(await options.begin(request.body.current_password, request)),
   )
 
   app.post(
@@ -203,6 +203,6 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
         response: { 200: EnrolledFactor },
       },
     },
-    (request) => options.confirm(request.body, request),
+    async (request) => toEnrolledFactor(await options.confirm(request.body, request)),
   )
 }
