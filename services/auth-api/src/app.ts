@@ -15,13 +15,12 @@ import { createAppReadiness } from './features/health/readiness.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { registerServiceGauges } from './features/health/service-metrics.ts'
 import { keySetRoutes } from './features/key-set/routes.ts'
-import { addLogin, demoLogin } from './features/login/feature.ts'
+import { demoLogin } from './features/login/demo-login.ts'
+import { loginRoutes } from './features/login/routes.ts'
 import { addPasswordReset } from './features/password-reset/feature.ts'
 import { addFactors } from './features/second-factor/feature.ts'
 import { addPasskeys } from './features/second-factor/passkeys/feature.ts'
-import { addSessions } from './features/sessions/feature.ts'
-import { addLogOut } from './features/sessions/log-out-feature.ts'
-import { addRefreshToken } from './features/sessions/refresh-feature.ts'
+import { sessionRoutes } from './features/sessions/routes.ts'
 import { addSignUp } from './features/sign-up/feature.ts'
 import { addStartPage } from './features/start-page/feature.ts'
 import { addAccountPages } from './http/account-pages.ts'
@@ -48,10 +47,10 @@ export interface App {
 export async function buildApp(config: Config, dependencies: AppDependencies): Promise<App> {
   const { extensions = [], traceRequests } = dependencies
   const core = await createCore(config, { ...dependencies, db: limitingTime(dependencies.db) })
-  const { db, passwords, registry, failures, localNow, databaseClock, limits, auditOf } = core
-  const { verifier, validity, requireLogin, published } = core.tokens
+  const { db, passwords, registry, failures, localNow, limitRequest, auditOf } = core
+  const { verifier, validity, requireLogin, publishedKeys } = core
   const { corsOrigins, publicUrl, trustedProxies, docsPage } = config.http
-  const readiness = createAppReadiness(config, { ...dependencies, failures, localNow, databaseClock })
+  const readiness = createAppReadiness(config, { ...dependencies, ...core })
   // Gauges that query the database come last, or they count their own queries as waiting.
   registerServiceGauges(registry, {
     tokenChecks: validity.checks,
@@ -73,7 +72,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   // Before everything that refuses a request: a page can read a refusal only with these headers.
   await server.register(crossOrigin, { origins: corsOrigins })
   // Before `jsonBody`, so that requests it refuses are counted.
-  await server.register(limitRequests, { limitRequest: limits.limitRequest })
+  await server.register(limitRequests, { limitRequest })
   await server.register(nodeRefusals)
   await server.register(jsonBody)
   await server.register(authenticate, {
@@ -91,14 +90,13 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     examples: { login: demoLogin(config) },
   })
 
+  const feature = { core, config }
   await server.register(healthRoutes, { readiness })
-  await addLogin(server, config, core)
+  await server.register(loginRoutes, feature)
   await addFactors(server, config, core)
   await addPasskeys(server, config, core)
-  await addRefreshToken(server, config, core)
-  await addLogOut(server, core)
-  await addSessions(server, config, core)
-  await server.register(keySetRoutes, { published })
+  await server.register(sessionRoutes, feature)
+  await server.register(keySetRoutes, { published: publishedKeys })
   await addProfile(server, config, core)
   await addChangePassword(server, config, core)
   await addDeleteAccount(server, config, core)

@@ -4,9 +4,9 @@ import {
   createDependencyFailures,
   type DependencyFailures,
 } from '@latchkey/shared/health/dependency-failures.ts'
-import { createMails } from '@latchkey/shared/mail/outbox/accept-mail.ts'
+import { createMails, type Mails } from '@latchkey/shared/mail/outbox/accept-mail.ts'
 import type { MailDispatcher } from '@latchkey/shared/mail/outbox/dispatch-mail.ts'
-import { createNotices } from '@latchkey/shared/mail/outbox/mail-notices.ts'
+import { createNotices, type SendNotice } from '@latchkey/shared/mail/outbox/mail-notices.ts'
 import { MAIL_TEMPLATES, type MailTemplates } from '@latchkey/shared/mail/outbox/mail-templates.ts'
 import { createSealer } from '@latchkey/shared/mail/outbox/seal-variables.ts'
 import type { MailQueue } from '@latchkey/shared/mail/queue/mail-queue.ts'
@@ -14,38 +14,38 @@ import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.
 import { type Clock, type MonotonicClock, monotonicClock } from '@latchkey/shared/time/clock.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyPluginCallback } from 'fastify'
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
 import type { AuditTrail } from './audit/audit-trail.ts'
-import {
-  type AuditedRequest,
-  createRequestAudit,
-  describeAgent,
-  type RequestAudit,
-} from './audit/request-audit.ts'
+import type { AuditedRequest, RequestAudit } from './audit/request-audit.ts'
 import type { Config } from './config.ts'
-import { createAccountGuard, type UnguardedUsers } from './features/account/account-guard.ts'
+import {
+  type AccountGuard,
+  createAccountGuard,
+  type UnguardedUsers,
+} from './features/account/account-guard.ts'
 import {
   createNotifyFailure,
   FAILED_FACTORS,
   FAILED_LOGINS,
-  type FailureKind,
   type NotifyFailure,
 } from './features/login/notify-failures.ts'
 import { createNotifyNewClient, type NotifyNewClient } from './features/login/notify-new-client.ts'
-import { createAttemptCode } from './features/one-time-codes/attempt-code.ts'
-import { type CodePurpose, createCodeSecrets } from './features/one-time-codes/code-secrets.ts'
-import { createSecondFactor } from './features/second-factor/second-factor.ts'
-import { createSessionRepository } from './features/sessions/session-repository.ts'
-import { createStoreSession, type StoreSession } from './features/sessions/store-session.ts'
-import type { Client, LoggedInClient } from './http/client.ts'
-import { addressKey, type LimitedRequest } from './limits/limit-keys.ts'
+import {
+  type CodePurpose,
+  type CodeSecrets,
+  createAllCodeSecrets,
+} from './features/one-time-codes/code-secrets.ts'
+import { createSecondFactor, type SecondFactor } from './features/second-factor/second-factor.ts'
+import { createStoreSession } from './features/sessions/store-session.ts'
+import { type Client, type ClientRequest, createClients, type LoggedInClient } from './http/client.ts'
 import type { LimitStore } from './limits/limit-store.ts'
-import { createLimits } from './limits/limits.ts'
+import { createLimits, type Limits } from './limits/limits.ts'
 import type { Claims } from './tokens/claims.ts'
-import { createDatabaseClock } from './tokens/database-clock.ts'
-import { type Secrets, secretsOf } from './tokens/signing-keys.ts'
-import { createTokens } from './tokens/tokens.ts'
+import { createDatabaseClock, type DatabaseClock } from './tokens/database-clock.ts'
+import { secretsOf } from './tokens/signing-keys.ts'
+import { createTokens, type Tokens } from './tokens/tokens.ts'
 
 /** What the app is given. The caller has opened it, and closes it. */
 export interface AppDependencies {
@@ -70,118 +70,104 @@ export interface AppDependencies {
   registry?: Registry
 }
 
-export type Core = Awaited<ReturnType<typeof createCore>>
+/** What the use cases share. Each takes the `Pick` that it needs. */
+export interface Core extends Tokens, Limits {
+  /** The clock of this process. */
+  localNow: Clock
+  /** The clock of the database, for times that one replica stores and another one compares. */
+  sharedNow: Clock
+  /** The time since an arbitrary moment, for durations. */
+  elapsed: MonotonicClock
+  /** Sets `sharedNow` by the database. */
+  synchroniseClock: DatabaseClock['synchronise']
+  /** The log of the service. */
+  logger: Logger
+  /** The metrics of the service. */
+  registry: Registry
+  /** Collects the failures of dependencies, which readiness shows. */
+  failures: DependencyFailures
+  /** The database. */
+  db: Database
+  /** Runs work in a transaction of the database. */
+  transaction: Database['transaction']
+  /** The users, without the writes that only the account guard allows. */
+  users: UnguardedUsers
+  /** The same users, inside a transaction. */
+  usersIn: (transaction: Queryable) => UnguardedUsers
+  /** Hashes and verifies passwords. */
+  passwords: PasswordHasher
+  /** The codes and tokens of each purpose, and their hashes. */
+  codeSecrets: Record<CodePurpose, CodeSecrets>
+  /** Decides whether a user may change what guards the account. */
+  guard: AccountGuard
+  /** What all kinds of second factors share; undefined where SECOND_FACTOR is `off`. */
+  secondFactor: SecondFactor | undefined
+  /** Mails a user about a login from a new client. */
+  notifyNewClient: NotifyNewClient
+  /** Mails a user about many refused logins. */
+  notifyFailedLogin: NotifyFailure
+  /** Mails a user about a change of the account. */
+  notify: SendNotice
+  /** Accepts the mails of Latchkey's templates. */
+  mails: Mails
+  /** Creates what accepts the mails of other templates. */
+  mailsOf: <Templates extends MailTemplates>(templates: Templates) => Mails<Templates>
+  /** Returns the audit trail of one request. */
+  auditOf: (request: AuditedRequest) => RequestAudit
+  /** Returns the sender of a request. */
+  clientOf: (request: ClientRequest) => Client
+  /** Returns the sender of a request with a token. */
+  loggedInClientOf: (request: ClientRequest & { jwt: Claims }) => LoggedInClient
+}
 
-/** Creates the dependencies that features share. Each feature passes on those that its use cases need. */
-export async function createCore(config: Config, dependencies: AppDependencies) {
-  const { db, passwords, logger, limitStore, audit, dispatcher } = dependencies
-  const { localNow = Date.now, elapsed = monotonicClock, registry = new Registry() } = dependencies
-  const { failures = createDependencyFailures(localNow) } = dependencies
-  const databaseClock = createDatabaseClock(localNow)
+/** The routes of a feature, which creates its use cases from the core and its settings. */
+export type FeatureRoutes = FastifyPluginAsyncZod<{ core: Core; config: Config }>
+
+/** Builds the core from what the caller has opened. */
+export async function createCore(config: Config, opened: AppDependencies): Promise<Core> {
+  const { db, passwords, logger, dispatcher, limitStore } = opened
+  const { localNow = Date.now, elapsed = monotonicClock, registry = new Registry() } = opened
+  const { failures = createDependencyFailures(localNow) } = opened
+  const { now: sharedNow, synchronise: synchroniseClock } = createDatabaseClock(localNow)
+  const clocks = { localNow, sharedNow, elapsed }
+  const transaction: Core['transaction'] = (work) => db.transaction(work)
+  const usersIn: Core['usersIn'] = (queryable) => createUserRepository(queryable)
+  const data = { db, transaction, users: usersIn(db), usersIn, passwords }
   const sealer = createSealer(config.mail.secret)
-  const createMailsOf = <Templates extends MailTemplates>(templates: Templates) =>
+  const mailsOf: Core['mailsOf'] = (templates) =>
     createMails({ templates, sealer, dispatcher, clock: localNow })
-  const mails = createMailsOf(MAIL_TEMPLATES)
-  const secrets = secretsOf(config.tokens)
-  const limits = createLimits(config, { secret: secrets[0], limitStore, logger })
-  const transaction: Database['transaction'] = (work) => db.transaction(work)
-  const auditOf = (request: AuditedRequest): RequestAudit =>
-    createRequestAudit(audit, {
-      address: addressKey(request),
-      agent: describeAgent(request.headers['user-agent']),
-      requestId: request.id,
-    })
-  const storeSession: StoreSession =
-    config.sessions.mode === 'on'
-      ? createStoreSession({ sessions: createSessionRepository(db), failures, logger })
-      : async () => undefined
-  const tokens = await createTokens(config.tokens, {
-    db,
-    localNow,
-    sharedNow: databaseClock.now,
-    elapsed,
-    storeSession,
-    registry,
-    failures,
-    logger,
-  })
+  const mails = mailsOf(MAIL_TEMPLATES)
   const notify = createNotices(mails, localNow)
-  const usersIn = (db: Queryable): UnguardedUsers => createUserRepository(db)
-  const notifyNewClient: NotifyNewClient =
-    config.notices.newClient === 'on'
-      ? createNotifyNewClient({ transaction, usersIn, notify, logger, localNow })
-      : async () => undefined
-  const notifyFailureOf = (kind: FailureKind): NotifyFailure =>
-    config.notices.failedLogins === 'on'
-      ? createNotifyFailure(kind, { transaction, usersIn, notify, mails, logger, localNow })
-      : () => undefined
-  const { secret: factorSecret, previousSecret } = config.secondFactor
-  // A challenge, which FACTOR_SECRET signs, needs no other secret.
-  const guardSecrets: Secrets = factorSecret
-    ? [factorSecret, ...(previousSecret ? [previousSecret] : [])]
-    : secrets
-  const guard = createAccountGuard({
-    ...tokens,
-    db,
-    hasFactors: config.secondFactor.mode === 'on',
-    passwords,
-    limitLogin: limits.limitLogin,
-    field: config.login.field,
-    secrets: createCodeSecrets('guard', guardSecrets),
-    localNow,
-  })
+  const codeSecrets = createAllCodeSecrets(config)
+  const base = { ...clocks, ...data, logger, registry, failures, mails, notify, codeSecrets }
+
+  const storeSession = createStoreSession(config.sessions, base)
+  const tokens = await createTokens(config.tokens, { ...base, storeSession })
+  const limits = createLimits(config, { secret: secretsOf(config.tokens)[0], limitStore, logger })
+  const guard = createAccountGuard(config, { ...base, ...tokens, ...limits })
+  const notifyNewClient = createNotifyNewClient(config.notices, base)
+  const notifyFailedLogin = createNotifyFailure(FAILED_LOGINS, config.notices, base)
+  const notifyFailedFactor = createNotifyFailure(FAILED_FACTORS, config.notices, base)
   const secondFactor = createSecondFactor(config.secondFactor, {
+    ...base,
     ...tokens,
-    transaction,
-    usersIn,
-    guard,
-    notify,
-    notifyNewClient,
-    notifyFailedFactor: notifyFailureOf(FAILED_FACTORS),
     limits,
+    guard,
+    notifyNewClient,
+    notifyFailedFactor,
     field: config.login.field,
-    logger,
-    registry,
-    localNow,
   })
-  const clientOf = (request: AuditedRequest & LimitedRequest): Client => ({
-    request,
-    audit: auditOf(request),
-  })
+  const notices = { notifyNewClient, notifyFailedLogin }
+  const clients = createClients(opened.audit)
   return {
-    localNow,
-    databaseClock,
-    logger,
-    registry,
-    failures,
-    db,
-    transaction,
-    users: usersIn(db),
-    usersIn,
-    passwords,
-    tokens,
-    /** Creates the tokens and codes of a purpose, and their hashes. */
-    codeSecretsFor: (purpose: CodePurpose) => createCodeSecrets(purpose, secrets),
+    ...base,
+    ...tokens,
+    ...limits,
+    ...notices,
+    ...clients,
+    synchroniseClock,
     guard,
-    attemptCode: createAttemptCode(limits.limitCodes),
-    /** Undefined where SECOND_FACTOR is `off`. */
     secondFactor,
-    /** The problems of a route that may require a fresh second factor. */
-    freshFactorProblems: secondFactor ? (['insufficient_user_authentication'] as const) : [],
-    limits,
-    notifyNewClient,
-    notifyFailedLogin: notifyFailureOf(FAILED_LOGINS),
-    createMailsOf,
-    mails,
-    notify,
-    /** Returns the audit trail of one request. */
-    auditOf,
-    /** Returns the sender of a request. */
-    clientOf,
-    /** Returns the sender of a request with a token. */
-    loggedInClientOf: (request: AuditedRequest & LimitedRequest & { jwt: Claims }): LoggedInClient => ({
-      ...clientOf(request),
-      claims: request.jwt,
-    }),
+    mailsOf,
   }
 }

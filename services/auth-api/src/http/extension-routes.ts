@@ -13,13 +13,13 @@ export async function addExtensions(
   server: FastifyInstance,
   extensions: readonly ConfiguredExtension[],
   owners: RouteOwners,
-  { db, users, localNow, createMailsOf, logger }: Core,
+  { db, users, localNow, mailsOf, logger }: Core,
 ): Promise<void> {
   for (const extension of extensions)
     await explainFailure(extension, async () => {
       const routes = await extension.loadRoutes()
       if (!routes) return
-      const mails = createMailsOf(extension.mails)
+      const mails = mailsOf(extension.mails)
       const context = { db, users, clock: localNow, mails, settings: extension.values }
       const open: string[] = []
       await owners.add(`the extension ${extension.name}`, async () => {

@@ -1,13 +1,13 @@
 import type { Config } from '../config.ts'
 import { createCounterFactory, type LimitLogger } from './counters.ts'
-import { createFactorLimiter } from './factor-limiter.ts'
-import { createFailureLimiter } from './failure-limiter.ts'
-import { createKnownAddresses } from './known-addresses.ts'
+import { createFactorLimiter, type LimitFactors } from './factor-limiter.ts'
+import { createFailureLimiter, type LimitFailures } from './failure-limiter.ts'
+import { createKnownAddresses, type KnownAddresses } from './known-addresses.ts'
 import { createAccountKey } from './limit-keys.ts'
 import type { LimitStore } from './limit-store.ts'
-import { createLoginLimiter } from './login-limiter.ts'
-import { createMailLimiter } from './mail-limiter.ts'
-import { createRequestLimiter } from './request-limiter.ts'
+import { createLoginLimiter, type LimitLogin } from './login-limiter.ts'
+import { createMailLimiter, type LimitMail } from './mail-limiter.ts'
+import { createRequestLimiter, type LimitRequest } from './request-limiter.ts'
 
 export interface LimitsDependencies {
   /** Keys the names of accounts; the same for all replicas. */
@@ -17,7 +17,31 @@ export interface LimitsDependencies {
   logger: LimitLogger
 }
 
-export type Limits = ReturnType<typeof createLimits>
+/** Every limit of the API. */
+export interface Limits {
+  /** Returns the key of an account, which contains no name. */
+  accountKey: (account: string) => string
+  /** The addresses from which logins to an account have succeeded. */
+  knownAddresses: KnownAddresses
+  /** Limits all requests; undefined where they have no limit. */
+  limitRequest: LimitRequest | undefined
+  /** Limits refused logins and current passwords. */
+  limitLogin: LimitLogin
+  /** Limits refused second factors. */
+  limitFactors: LimitFactors
+  /** Limits the mails of password resets. */
+  limitResets: LimitMail
+  /** Limits the mails of sign-ups. */
+  limitSignUps: LimitMail
+  /** Limits the mails that a user causes by changes of e-mail. */
+  limitEmailChanges: LimitMail
+  /** Limits the mails that an address receives by changes of e-mail. */
+  limitEmailChangesTo: LimitMail
+  /** Limits wrong codes of every kind: each is one of a million guesses, also where another client requested the code. */
+  limitCodes: LimitFailures
+  /** Limits guesses of e-mails that are taken. */
+  limitTakenEmails: LimitFailures
+}
 
 const REFUSED_CODES = ['reset_refused', 'signup_refused', 'email_change_refused'] as const
 
@@ -25,7 +49,7 @@ const REFUSED_CODES = ['reset_refused', 'signup_refused', 'email_change_refused'
 export function createLimits(
   { limits }: Pick<Config, 'limits'>,
   { secret, limitStore, logger }: LimitsDependencies,
-) {
+): Limits {
   const { requestsPerMinute } = limits
   const createCounter = createCounterFactory(limitStore, logger)
   const accountKey = createAccountKey(secret)
@@ -41,7 +65,6 @@ export function createLimits(
     limitSignUps: createMailLimiter({ ...options, name: 'sign-up' }),
     limitEmailChanges: createMailLimiter({ ...options, name: 'email-change' }),
     limitEmailChangesTo: createMailLimiter({ ...options, name: 'email-change-to' }),
-    /** Wrong codes of every kind: each is one of a million guesses, also where another client requested the code. */
     limitCodes: createFailureLimiter({ ...options, name: 'code', countedErrors: REFUSED_CODES }),
     limitTakenEmails: createFailureLimiter({ ...options, name: 'email', countedErrors: ['email_taken'] }),
   }

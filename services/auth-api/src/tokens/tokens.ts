@@ -8,14 +8,25 @@ import type { Config } from '../config.ts'
 import type { StoreSession } from '../features/sessions/store-session.ts'
 import type { Caller } from './claims.ts'
 import { createClockSkew } from './clock-skew.ts'
-import { createTokenIssuer } from './issue-token.ts'
-import { createRequireLogin } from './require-login.ts'
-import { createRevocationRepository, sessionIdOf } from './revocation-repository.ts'
-import { createRevokeSession } from './revoke-session.ts'
-import { importSigningKeys } from './signing-keys.ts'
-import { createRecordUse } from './token-pair.ts'
-import { createGetTokenUser, createLockUser, createTokenValidity } from './token-validity.ts'
-import { createTokenVerifier } from './verify-token.ts'
+import { createTokenIssuer, type IssueToken } from './issue-token.ts'
+import { createRequireLogin, type RequireLogin } from './require-login.ts'
+import {
+  createRevocationRepository,
+  type RevocationRepository,
+  sessionIdOf,
+} from './revocation-repository.ts'
+import { createRevokeSession, type RevokeSession } from './revoke-session.ts'
+import { importSigningKeys, type PublishedKey } from './signing-keys.ts'
+import { createRecordUse, type RecordUse } from './token-pair.ts'
+import {
+  createGetTokenUser,
+  createLockUser,
+  createTokenValidity,
+  type GetTokenUser,
+  type LockUser,
+  type TokenValidity,
+} from './token-validity.ts'
+import { createTokenVerifier, type TokenVerifier } from './verify-token.ts'
 
 export interface TokensDependencies {
   db: Database
@@ -30,15 +41,39 @@ export interface TokensDependencies {
   logger: Pick<Logger, 'warn'>
 }
 
-export type Tokens = Awaited<ReturnType<typeof createTokens>>
+/** Everything about tokens. */
+export interface Tokens {
+  /** The public keys of the tokens; none without a private key. */
+  publishedKeys: readonly PublishedKey[]
+  /** Signs a token, and stores its session. */
+  issueToken: IssueToken
+  /** Verifies the signature and the claims of a token. */
+  verifier: TokenVerifier
+  /** Checks that a token was not revoked, and remembers it for a while. */
+  validity: TokenValidity
+  /** Requires a second factor or a recent login of a token. */
+  requireLogin: RequireLogin
+  /** Returns the user of a token that has not ended. */
+  getTokenUser: GetTokenUser
+  /** Does the same, and locks the user. */
+  lockUser: LockUser
+  /** The table of revoked and refreshed tokens. */
+  revocations: RevocationRepository
+  /** Records that a token was used, which ends the one before it. */
+  recordUse: RecordUse
+  /** Ends a session. */
+  revokeSession: RevokeSession
+  /** Ends the session of a token that is refreshed after its successor was used: two clients have it. */
+  revokeReusedSession: (caller: Caller) => Promise<void>
+}
 
 /** Creates the functions that issue, verify, check and revoke tokens. */
 export async function createTokens(
   settings: Config['tokens'],
   { db, localNow, sharedNow, elapsed, storeSession, registry, failures, logger }: TokensDependencies,
-) {
+): Promise<Tokens> {
   const { issuer, lifetimeSeconds, revocationCacheSeconds: cacheSeconds } = settings
-  const { current: key, accepted: keys, published } = await importSigningKeys(settings)
+  const { current: key, accepted: keys, published: publishedKeys } = await importSigningKeys(settings)
   const revocations = createRevocationRepository(db)
   const getTokenUser = createGetTokenUser({
     revocationsIn: createRevocationRepository,
@@ -53,15 +88,13 @@ export async function createTokens(
     sharedNow,
     elapsed,
   })
-  /** Ends the session of a token that is refreshed after its successor was used: two clients have it. */
   const revokeReusedSession = async ({ claims, audit }: Caller): Promise<void> => {
     await revokeSession(sessionIdOf(claims), claims.exp)
     validity.forgetSession(sessionIdOf(claims))
     audit.report({ name: 'token.reused', userid: claims.sub })
   }
   return {
-    /** The public keys of the tokens; none without a private key. */
-    published,
+    publishedKeys,
     issueToken: createTokenIssuer({ key, issuer, lifetimeSeconds, storeSession }),
     verifier: createTokenVerifier({
       keys,

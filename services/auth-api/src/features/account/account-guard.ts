@@ -5,11 +5,8 @@ import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { hasPassword, type User } from '@latchkey/shared/users/user.ts'
 import { factorKindsOf } from '@latchkey/shared/users/user-factors.ts'
-import {
-  createUserRepository,
-  type LoginField,
-  type UserRepository,
-} from '@latchkey/shared/users/user-repository.ts'
+import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { Config } from '../../config.ts'
 import type { LoggedInClient } from '../../http/client.ts'
 import type { LimitLogin } from '../../limits/login-limiter.ts'
 import type { Claims, Session } from '../../tokens/claims.ts'
@@ -61,12 +58,9 @@ const MAX_AGE_SECONDS = 300
 
 export interface AccountGuardDependencies {
   db: Pick<Database, 'transaction'> & Queryable
-  /** Whether SECOND_FACTOR is `on`. */
-  hasFactors: boolean
   passwords: Pick<PasswordHasher, 'verify'>
   limitLogin: LimitLogin
-  field: LoginField
-  secrets: Pick<CodeSecrets, 'hash' | 'isHashOf'>
+  codeSecrets: { guard: Pick<CodeSecrets, 'hash' | 'isHashOf'> }
   requireLogin: RequireLogin
   getTokenUser: GetTokenUser
   lockUser: LockUser
@@ -79,11 +73,15 @@ export type AccountGuard = ReturnType<typeof createAccountGuard>
  * Creates the functions that decide whether a user may change what guards the account: `begin` by what the user shows, `allow`,
  * on the locked row, by what has changed since. No password is verified while a row is locked, and none is asked for twice.
  */
-export function createAccountGuard(dependencies: AccountGuardDependencies) {
-  const { db, hasFactors, passwords, limitLogin, field, secrets } = dependencies
+export function createAccountGuard(
+  { secondFactor: { mode }, login: { field } }: Pick<Config, 'secondFactor' | 'login'>,
+  dependencies: AccountGuardDependencies,
+) {
+  const { db, passwords, limitLogin, codeSecrets } = dependencies
+  const secrets = codeSecrets.guard
   const { requireLogin, getTokenUser, lockUser, localNow } = dependencies
 
-  const hasFactor = (user: User): boolean => hasFactors && factorKindsOf(user).length > 0
+  const hasFactor = (user: User): boolean => mode === 'on' && factorKindsOf(user).length > 0
 
   async function findFactors(queryable: Queryable, user: User): Promise<string[]> {
     if (!hasFactor(user)) return []

@@ -27,20 +27,20 @@ export interface AppReadinessDependencies {
   refuse?: ((reason: Error) => void) | undefined
   failures: DependencyFailures
   localNow: Clock
-  databaseClock: Pick<DatabaseClock, 'synchronise'>
+  synchroniseClock: DatabaseClock['synchronise']
 }
 
 const QUEUE_CHECK_HOLDS_MS = 5_000
 
 /** What auth-api needs before it takes requests. */
 export function createAppReadiness(config: Config, dependencies: AppReadinessDependencies): Readiness {
-  const { db, queue, failures, localNow, databaseClock } = dependencies
+  const { db, queue, failures, localNow, synchroniseClock } = dependencies
   const judgeDatabase = createDatabaseCheck(config, dependencies)
   let clockOutcome = 'ok'
   return createReadiness(
     {
       async database() {
-        const { aheadMs, busy } = await databaseClock.synchronise(db)
+        const { aheadMs, busy } = await synchroniseClock(db)
         clockOutcome = describeClock(aheadMs)
         const outcome = await judgeDatabase()
         return outcome === 'ok' && busy ? busy : outcome

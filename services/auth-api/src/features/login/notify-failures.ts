@@ -10,6 +10,7 @@ import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
 import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { Config } from '../../config.ts'
 
 export interface NotifyFailuresDependencies {
   transaction: Database['transaction']
@@ -62,8 +63,10 @@ const MAX_ACCOUNTS = 10_000
  */
 export function createNotifyFailure(
   kind: FailureKind,
+  { failedLogins }: Config['notices'],
   dependencies: NotifyFailuresDependencies,
 ): NotifyFailure {
+  if (failedLogins !== 'on') return () => undefined
   const { transaction, usersIn, logger } = dependencies
   const counts = new LRUCache<string, number>({ max: MAX_ACCOUNTS, ttl: DAY_MS })
 

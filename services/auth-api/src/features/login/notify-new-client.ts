@@ -7,6 +7,7 @@ import { findProperty, INTERNAL_PROPERTY_PREFIX, type User } from '@latchkey/sha
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { Logger } from 'pino'
 import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { Config } from '../../config.ts'
 
 export interface NotifyNewClientDependencies {
   transaction: Database['transaction']
@@ -31,7 +32,11 @@ const HOUR_MS = 60 * 60 * 1000
  *
  * It does not use `limits/known-addresses.ts`: those addresses end with their Redis, and each would then cause a mail again.
  */
-export function createNotifyNewClient(dependencies: NotifyNewClientDependencies): NotifyNewClient {
+export function createNotifyNewClient(
+  { newClient }: Config['notices'],
+  dependencies: NotifyNewClientDependencies,
+): NotifyNewClient {
+  if (newClient !== 'on') return async () => undefined
   const { transaction, usersIn, notify, logger, localNow } = dependencies
 
   const remember = ({ userid }: User, client: string, audit: RequestAudit): Promise<void> =>

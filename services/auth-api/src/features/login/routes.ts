@@ -1,12 +1,11 @@
 import { givenPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import { boundedText } from '@latchkey/shared/users/storable-text.ts'
 import { MAX_LENGTH } from '@latchkey/shared/users/user.ts'
-import type { FastifyRequest } from 'fastify'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import type { IssuedToken } from '../../tokens/issue-token.ts'
+import type { FeatureRoutes } from '../../core.ts'
 import { TokenResponse } from '../../tokens/token-response.ts'
-import type { Credentials } from './log-in.ts'
+import { createLoginCounter } from '../health/service-metrics.ts'
+import { createLogIn } from './log-in.ts'
 
 /** A character of an e-mail may be typed as a letter and three marks. */
 const TYPED_CHARS = 4 * MAX_LENGTH.email
@@ -23,22 +22,16 @@ const LoginBody = z
   )
   .meta({ id: 'Credentials', examples: [{ username: 'ada@example.com', password: 'c0rrect-Horse!' }] })
 
-export interface LoginRoutesOptions {
-  hasSecondFactor: boolean
-  /** `request` identifies the client, whose failed logins are limited. */
-  logIn: (credentials: Credentials, request: FastifyRequest) => Promise<IssuedToken>
-}
-
-export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (
-  app,
-  { hasSecondFactor, logIn },
-) => {
+/** Adds `POST /login`. */
+export const loginRoutes: FeatureRoutes = async (app, { core, config }) => {
+  const logIn = createLogIn(core, config.login)
+  const count = createLoginCounter(core.registry)
   app.post(
     '/login',
     {
       problems: [
         'invalid_credentials',
-        ...(hasSecondFactor ? (['second_factor_required'] as const) : []),
+        ...(core.secondFactor ? (['second_factor_required'] as const) : []),
         'overloaded',
       ],
       schema: {
@@ -51,6 +44,6 @@ export const loginRoutes: FastifyPluginAsyncZod<LoginRoutesOptions> = async (
         response: { 200: TokenResponse },
       },
     },
-    (request) => logIn(request.body, request),
+    (request) => count(logIn(request.body, core.clientOf(request))),
   )
 }

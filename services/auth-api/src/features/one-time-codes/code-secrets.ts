@@ -1,5 +1,6 @@
 import { createHmac, createSecretKey, hkdfSync, randomBytes, randomInt, timingSafeEqual } from 'node:crypto'
-import type { Secrets } from '../../tokens/signing-keys.ts'
+import type { Config } from '../../config.ts'
+import { type Secrets, secretsOf } from '../../tokens/signing-keys.ts'
 
 export type CodeSecrets = ReturnType<typeof createCodeSecrets>
 
@@ -12,6 +13,23 @@ const PURPOSES = {
 } as const
 
 export type CodePurpose = keyof typeof PURPOSES
+
+/** Creates the secrets of every purpose. */
+export function createAllCodeSecrets({
+  tokens,
+  secondFactor,
+}: Pick<Config, 'tokens' | 'secondFactor'>): Record<CodePurpose, CodeSecrets> {
+  const secrets = secretsOf(tokens)
+  const { secret, previousSecret } = secondFactor
+  // A challenge, which FACTOR_SECRET signs, needs no other secret.
+  const guardSecrets: Secrets = secret ? [secret, ...(previousSecret ? [previousSecret] : [])] : secrets
+  return {
+    reset: createCodeSecrets('reset', secrets),
+    email: createCodeSecrets('email', secrets),
+    signup: createCodeSecrets('signup', secrets),
+    guard: createCodeSecrets('guard', guardSecrets),
+  }
+}
 
 /**
  * Creates the tokens and codes of a purpose, and their keyed hashes. The database stores only the hashes. A code has a

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { createResetCounter } from '../health/service-metrics.ts'
+import { createAttemptCode } from '../one-time-codes/attempt-code.ts'
 import { createRequireCode } from '../one-time-codes/require-code.ts'
 import { createConfirmCode, resetRefused } from './confirm-code.ts'
 import { createRequestReset } from './request-reset.ts'
@@ -12,15 +13,16 @@ import { createSetPassword } from './set-password.ts'
 
 /** Adds the three steps of a password reset. */
 export async function addPasswordReset(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { db, transaction, users, passwords, mails, notify, attemptCode, clientOf } = core
+  const { db, transaction, users, passwords, mails, notify, clientOf } = core
+  const attemptCode = createAttemptCode(core.limitCodes)
   // One replica stores when a code ends, and another one may check it.
-  const sharedNow = core.databaseClock.now
+  const sharedNow = core.sharedNow
   const { ttlSeconds, attempts } = config.reset
   const resets = createResetRepository(db)
   const resetsIn = createResetRepository
-  const secrets = core.codeSecretsFor('reset')
+  const secrets = core.codeSecrets.reset
   const requestReset = createRequestReset({
-    limitResets: core.limits.limitResets,
+    limitResets: core.limitResets,
     users,
     transaction,
     resetsIn,

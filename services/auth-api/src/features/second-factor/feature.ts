@@ -12,8 +12,7 @@ import { createVerifyCode } from './verify-code.ts'
 export async function addFactors(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   const { db, transaction, secondFactor, notify, guard, localNow } = core
   const { clientOf, loggedInClientOf } = core
-  const { knownAddresses } = core.limits
-  const { getTokenUser, lockUser, issueToken } = core.tokens
+  const { knownAddresses, getTokenUser, lockUser, issueToken } = core
   if (!secondFactor) return
   const verifyCode = createVerifyCode({ ...secondFactor, notify, localNow })
   const answer = createAnswerChallenge({ secondFactor, knownAddresses, verifyCode })

@@ -1,26 +1,20 @@
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
-import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
+import { toNumericDate } from '@latchkey/shared/time/clock.ts'
 import { factorKindsOf } from '@latchkey/shared/users/user-factors.ts'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
 import { type Caller, type Claims, successorOf } from '../../tokens/claims.ts'
 import { currentAmr } from '../../tokens/current-amr.ts'
-import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
-import type { RevocationRepository } from '../../tokens/revocation-repository.ts'
-import { isReplaced, type RecordUse } from '../../tokens/token-pair.ts'
+import type { IssuedToken } from '../../tokens/issue-token.ts'
+import { isReplaced } from '../../tokens/token-pair.ts'
 import { isCurrent, revokedToken } from '../../tokens/token-validity.ts'
 
-export interface RefreshTokenDependencies {
-  revocations: Pick<RevocationRepository, 'storeRefresh'>
-  recordUse: RecordUse
-  /** Receives a token that is refreshed again after its grace. */
-  revokeReusedSession: (caller: Caller) => Promise<void>
-  issueToken: IssueToken
-  refreshWindowSeconds: number
-  /** Time after the login in which tokens are refreshed; 0 sets no limit. */
-  sessionLifetimeSeconds: number
-  localNow: Clock
-  /** The clock of the database, by which replicas have stored the end of the grace. */
-  sharedNow: Clock
-}
+type RefreshCore = Pick<
+  Core,
+  'revocations' | 'recordUse' | 'revokeReusedSession' | 'issueToken' | 'localNow' | 'sharedNow'
+>
+/** `sessionLifetimeSeconds` is the time after the login in which tokens are refreshed; 0 sets no limit. */
+type RefreshSettings = Pick<Config['tokens'], 'refreshWindowSeconds' | 'sessionLifetimeSeconds'>
 
 /**
  * Exchanges a signed token in its last `refreshWindowSeconds` for a new one of the same session, with the user's current
@@ -28,16 +22,15 @@ export interface RefreshTokenDependencies {
  * two clients have the token. Throws `token_not_refreshable` before that time, and `invalid_token` when the session is too old
  * or has ended, when the user is deleted, or when the token was revoked.
  */
-export function createRefreshToken(dependencies: RefreshTokenDependencies) {
-  const { revocations, recordUse, revokeReusedSession, issueToken } = dependencies
-  const { refreshWindowSeconds, localNow, sharedNow } = dependencies
+export function createRefreshToken(core: RefreshCore, settings: RefreshSettings) {
+  const { revocations, recordUse, revokeReusedSession, issueToken, localNow, sharedNow } = core
 
   return async (caller: Caller): Promise<IssuedToken> => {
     const { claims, audit } = caller
     const now = localNow()
-    requireInWindow(claims, now, dependencies)
+    requireInWindow(claims, now, settings)
     // A repeat of the refresh that issued this token may have issued one that expires later, within this time.
-    const lastExpiry = new Date((claims.exp + refreshWindowSeconds) * 1000)
+    const lastExpiry = new Date((claims.exp + settings.refreshWindowSeconds) * 1000)
     const status = await revocations.storeRefresh(claims, lastExpiry)
     if (!isCurrent(status, claims)) throw revokedToken()
     if (isReplaced(status, sharedNow())) {
@@ -56,10 +49,7 @@ export function createRefreshToken(dependencies: RefreshTokenDependencies) {
 function requireInWindow(
   claims: Claims,
   now: number,
-  {
-    refreshWindowSeconds,
-    sessionLifetimeSeconds,
-  }: Pick<RefreshTokenDependencies, 'refreshWindowSeconds' | 'sessionLifetimeSeconds'>,
+  { refreshWindowSeconds, sessionLifetimeSeconds }: RefreshSettings,
 ): void {
   const sessionEnd = claims.auth_time + sessionLifetimeSeconds
   if (sessionLifetimeSeconds > 0 && now / 1000 >= sessionEnd)

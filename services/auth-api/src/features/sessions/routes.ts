@@ -1,7 +1,22 @@
-import type { FastifyRequest } from 'fastify'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import type { ListedSession } from './user-sessions.ts'
+import type { FeatureRoutes } from '../../core.ts'
+import { FACTOR_NOT_YET_REQUIRED } from '../../http/authenticate.ts'
+import { TokenResponse } from '../../tokens/token-response.ts'
+import { logOut } from './log-out.ts'
+import { createRefreshToken } from './refresh-token.ts'
+import { endSession, type ListedSession, listSessions } from './user-sessions.ts'
+
+const LogoutBody = z
+  .object(
+    {
+      everywhere: z
+        .boolean('must be true or false')
+        .optional()
+        .describe("Ends every token of the user instead of the caller's session."),
+    },
+    'must be a JSON object',
+  )
+  .meta({ id: 'Logout', examples: [{ everywhere: false }] })
 
 const EXAMPLE_ID = '6a1f0f3c9b8e4d27a5c3e1b7d9f2048c6e8a0b4d1f3c5e7a9b2d4f6081a3c5e7'
 
@@ -54,12 +69,53 @@ const SessionId = z.object({
     .meta({ examples: [EXAMPLE_ID] }),
 })
 
-export interface SessionRoutesOptions {
-  list: (request: FastifyRequest) => Promise<ListedSession[]>
-  end: (request: FastifyRequest, id: string) => Promise<void>
-}
+/** Adds the refresh of a token and the logout and, where SESSIONS is `on`, the list of the own sessions and the end of one. */
+export const sessionRoutes: FeatureRoutes = async (app, { core, config }) => {
+  const refreshToken = createRefreshToken(core, config.tokens)
+  app.post(
+    '/refreshtoken',
+    {
+      auth: 'signed',
+      problems: ['token_not_refreshable'],
+      schema: {
+        operationId: 'refreshToken',
+        summary: 'Exchange a token in its last minutes for a new one',
+        description:
+          "The new token has the user's current name and role. As long as the new one was not used, the request can be repeated, as after a lost answer: the old token is valid until ten seconds after the first use. A refresh with it after that ends the session. REFRESH_WINDOW says how long the last minutes are.",
+        tags: ['token'],
+        response: { 200: TokenResponse },
+      },
+    },
+    (request) => refreshToken(core.loggedInClientOf(request)),
+  )
 
-export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutesOptions> = async (app, { list, end }) => {
+  app.post(
+    '/logout',
+    {
+      auth: FACTOR_NOT_YET_REQUIRED,
+      // Most clients send no body, which Fastify validates as null.
+      preValidation: (request, _reply, done) => {
+        request.body ??= {}
+        done()
+      },
+      schema: {
+        operationId: 'logout',
+        summary: "End the caller's session",
+        description:
+          'The tokens of a login and of its refreshes are refused from now on, on other replicas within REVOCATION_CACHE. The body may be omitted.',
+        tags: ['login'],
+        body: LogoutBody.optional(),
+        response: { 204: z.undefined().describe('The session has ended.') },
+      },
+    },
+    async (request, reply) => {
+      const everywhere = request.body?.everywhere ?? false
+      await logOut(core, core.loggedInClientOf(request), { everywhere })
+      reply.code(204)
+    },
+  )
+
+  if (config.sessions.mode !== 'on') return
   app.get(
     '/sessions',
     {
@@ -73,7 +129,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutesOptions> = async 
         response: { 200: Sessions },
       },
     },
-    async (request) => ({ sessions: (await list(request)).map(toWire) }),
+    async (request) => ({ sessions: (await listSessions(core, core.loggedInClientOf(request))).map(toWire) }),
   )
 
   app.delete(
@@ -92,7 +148,7 @@ export const sessionRoutes: FastifyPluginAsyncZod<SessionRoutesOptions> = async 
       },
     },
     async (request, reply) => {
-      await end(request, request.params.id)
+      await endSession(core, core.loggedInClientOf(request), request.params.id)
       reply.code(204)
     },
   )

@@ -1,13 +1,15 @@
+import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { DependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
 import type { Logger } from 'pino'
 import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { Config } from '../../config.ts'
 import type { Claims } from '../../tokens/claims.ts'
 import { sessionIdOf } from '../../tokens/revocation-repository.ts'
-import type { SessionRepository } from './session-repository.ts'
+import { createSessionRepository } from './session-repository.ts'
 
 export interface StoreSessionDependencies {
-  sessions: Pick<SessionRepository, 'store'>
+  db: Queryable
   failures: Pick<DependencyFailures, 'report'>
   logger: Pick<Logger, 'warn'>
 }
@@ -18,10 +20,14 @@ export type TokenOrigin = Pick<RequestAudit, 'address' | 'agent'>
 /** Stores the session of a token that was issued just now. Never throws. */
 export type StoreSession = (claims: Claims, origin: TokenOrigin) => Promise<void>
 
-/** Creates the function that stores the session of a new token, with one statement. */
-export const createStoreSession =
-  ({ sessions, failures, logger }: StoreSessionDependencies): StoreSession =>
-  async (claims, { address, agent }) => {
+/** Creates the function that stores the session of a new token, with one statement; it does nothing where SESSIONS is `off`. */
+export function createStoreSession(
+  { mode }: Config['sessions'],
+  { db, failures, logger }: StoreSessionDependencies,
+): StoreSession {
+  if (mode !== 'on') return async () => undefined
+  const sessions = createSessionRepository(db)
+  return async (claims, { address, agent }) => {
     try {
       await sessions.store({
         id: sessionIdOf(claims),
@@ -40,3 +46,4 @@ export const createStoreSession =
       else logger.warn({ err: error }, 'a session could not be stored; its next refresh will try again')
     }
   }
+}

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
+import { createAttemptCode } from '../one-time-codes/attempt-code.ts'
 import { createRequireCode } from '../one-time-codes/require-code.ts'
 import { createConfirmSignUp, signUpRefused } from './confirm-sign-up.ts'
 import { createRequestSignUp } from './request-sign-up.ts'
@@ -10,13 +11,14 @@ import { createSignUpRepository } from './sign-up-repository.ts'
 /** Adds the two steps of a sign-up, where SIGN_UP is `on`. */
 export async function addSignUp(app: FastifyInstance, config: Config, core: Core): Promise<void> {
   if (config.signUp.mode !== 'on') return
-  const { db, transaction, usersIn, passwords, mails, localNow, attemptCode, clientOf } = core
-  const sharedNow = core.databaseClock.now
+  const { db, transaction, usersIn, passwords, mails, localNow, clientOf } = core
+  const attemptCode = createAttemptCode(core.limitCodes)
+  const sharedNow = core.sharedNow
   const { ttlSeconds, attempts } = config.reset
   const signUpsIn = createSignUpRepository
-  const secrets = core.codeSecretsFor('signup')
+  const secrets = core.codeSecrets.signup
   const requestSignUp = createRequestSignUp({
-    limitSignUps: core.limits.limitSignUps,
+    limitSignUps: core.limitSignUps,
     transaction,
     usersIn,
     signUpsIn,
@@ -35,7 +37,7 @@ export async function addSignUp(app: FastifyInstance, config: Config, core: Core
     refusal: signUpRefused,
     sharedNow,
   })
-  const { issueToken } = core.tokens
+  const { issueToken } = core
   const confirmSignUp = createConfirmSignUp({
     attemptCode,
     transaction,

@@ -10,8 +10,7 @@ import { createVerifyPasskey } from './verify-passkey.ts'
 
 /** Adds passkeys, as a second factor and in place of a password, if SECOND_FACTOR is `on` and PASSKEY_ORIGINS names a page. */
 export async function addPasskeys(app: FastifyInstance, config: Config, core: Core): Promise<void> {
-  const { secondFactor, db, localNow, guard, clientOf, loggedInClientOf } = core
-  const { getTokenUser } = core.tokens
+  const { secondFactor, db, localNow, guard, getTokenUser, clientOf, loggedInClientOf } = core
   const { rpId, origins } = config.passkeys
   if (!secondFactor || rpId === undefined || origins.length === 0) return
   const party = { id: rpId, name: config.secondFactor.productName, origins }
