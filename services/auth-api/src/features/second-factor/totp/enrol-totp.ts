@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { Clock } from '@latchkey/shared/time/clock.ts'
-import { endEnrolments } from '@latchkey/shared/users/end-codes.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import type { LoggedInClient } from '../../../http/client.ts'
 import type { AccountGuard } from '../../account/account-guard.ts'
@@ -56,7 +55,7 @@ export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
         if (apps.length >= MAX_APPS) throw tooManyApps()
         const secret = generateTotpSecret()
         const data = await secrets.sealTotp(userid, secret)
-        await endEnrolments(transaction, userid)
+        await factors.deletePending(userid)
         const pending = { id: randomUUID(), userid, kind: 'totp', name, data, begunUnder } as const
         await factors.insert(pending, new Date(localNow()))
         const label = user.email ?? user.username
