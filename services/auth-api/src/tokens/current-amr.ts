@@ -1,11 +1,5 @@
-import { MULTI_FACTOR } from './require-login.ts'
-
-/** The members of `amr` that a second factor adds (RFC 8176 §2). */
-const OF_FACTORS: readonly string[] = ['otp', 'hwk', 'swk', 'user', MULTI_FACTOR]
-
-/** What `amr` says without the second factors. */
-export const withoutFactors = (amr: readonly string[]): string[] =>
-  amr.filter((method) => !OF_FACTORS.includes(method))
+/** Returns what `amr` says of the password alone: every other member is from a second factor (RFC 8176 §2). */
+export const withoutFactors = (amr: readonly string[]): string[] => amr.filter((method) => method === 'pwd')
 
 /** What `amr` still says of a user: one whose last factor was removed has shown none. Undefined for the password only. */
 export function currentAmr(amr: string[] | undefined, hasFactors: boolean): string[] | undefined {
