@@ -1,4 +1,3 @@
-import { loadJson } from './load-json.js'
 import createClient from './openapi-fetch.mjs'
 import { createSession } from './session.js'
 
@@ -67,5 +66,9 @@ export const settings = {}
 
 /** Loads what this installation offers. */
 export async function loadSettings() {
-  Object.assign(settings, await loadJson(new URL('account/settings.json', ADDRESS)))
+  const response = await fetch(new URL('account/settings.json', ADDRESS), {
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  })
+  if (!response.ok) throw new Error('The settings cannot be loaded')
+  Object.assign(settings, await response.json())
 }

@@ -18,8 +18,9 @@ import { keySetRoutes } from './features/key-set/routes.ts'
 import { demoLogin } from './features/login/demo-login.ts'
 import { loginRoutes } from './features/login/routes.ts'
 import { addPasswordReset } from './features/password-reset/feature.ts'
-import { addFactors } from './features/second-factor/feature.ts'
-import { addPasskeys } from './features/second-factor/passkeys/feature.ts'
+import { passkeys } from './features/second-factor/passkeys/kind.ts'
+import { secondFactorRoutes } from './features/second-factor/routes.ts'
+import { totp } from './features/second-factor/totp/kind.ts'
 import { sessionRoutes } from './features/sessions/routes.ts'
 import { addSignUp } from './features/sign-up/feature.ts'
 import { addStartPage } from './features/start-page/feature.ts'
@@ -81,7 +82,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
     roles: declaredRoles(extensions),
     requireLogin,
     secondFactorRoles: config.secondFactor.roles,
-    hasSecondFactor: core.secondFactor !== undefined,
+    hasSecondFactor: core.challenges !== undefined,
   })
   await server.register(openapi, {
     publicUrl,
@@ -93,8 +94,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const feature = { core, config }
   await server.register(healthRoutes, { readiness })
   await server.register(loginRoutes, feature)
-  await addFactors(server, config, core)
-  await addPasskeys(server, config, core)
+  await server.register(secondFactorRoutes, { ...feature, kinds: [totp, passkeys] })
   await server.register(sessionRoutes, feature)
   await server.register(keySetRoutes, { published: publishedKeys })
   await addProfile(server, config, core)

@@ -37,7 +37,7 @@ import {
   type CodeSecrets,
   createAllCodeSecrets,
 } from './features/one-time-codes/code-secrets.ts'
-import { createSecondFactor, type SecondFactor } from './features/second-factor/second-factor.ts'
+import { type Challenges, createChallenges } from './features/second-factor/challenges.ts'
 import { createStoreSession } from './features/sessions/store-session.ts'
 import { type Client, type ClientRequest, createClients, type LoggedInClient } from './http/client.ts'
 import type { LimitStore } from './limits/limit-store.ts'
@@ -100,12 +100,14 @@ export interface Core extends Tokens, Limits {
   codeSecrets: Record<CodePurpose, CodeSecrets>
   /** Decides whether a user may change what guards the account. */
   guard: AccountGuard
-  /** What all kinds of second factors share; undefined where SECOND_FACTOR is `off`. */
-  secondFactor: SecondFactor | undefined
+  /** The challenges of second factors; undefined where SECOND_FACTOR is `off`. */
+  challenges: Challenges | undefined
   /** Mails a user about a login from a new client. */
   notifyNewClient: NotifyNewClient
   /** Mails a user about many refused logins. */
   notifyFailedLogin: NotifyFailure
+  /** Mails a user about several second factors that were refused after the right password. */
+  notifyFailedFactor: NotifyFailure
   /** Mails a user about a change of the account. */
   notify: SendNotice
   /** Accepts the mails of Latchkey's templates. */
@@ -148,16 +150,10 @@ export async function createCore(config: Config, opened: AppDependencies): Promi
   const notifyNewClient = createNotifyNewClient(config.notices, base)
   const notifyFailedLogin = createNotifyFailure(FAILED_LOGINS, config.notices, base)
   const notifyFailedFactor = createNotifyFailure(FAILED_FACTORS, config.notices, base)
-  const secondFactor = createSecondFactor(config.secondFactor, {
-    ...base,
-    ...tokens,
-    limits,
-    guard,
-    notifyNewClient,
-    notifyFailedFactor,
-    field: config.login.field,
-  })
-  const notices = { notifyNewClient, notifyFailedLogin }
+  const notices = { notifyNewClient, notifyFailedLogin, notifyFailedFactor }
+  const { mode, secret, previousSecret } = config.secondFactor
+  const challenges =
+    mode === 'on' && secret ? createChallenges({ secret, previousSecret, guard, localNow }) : undefined
   const clients = createClients(opened.audit)
   return {
     ...base,
@@ -167,7 +163,7 @@ export async function createCore(config: Config, opened: AppDependencies): Promi
     ...clients,
     synchroniseClock,
     guard,
-    secondFactor,
+    challenges,
     mailsOf,
   }
 }

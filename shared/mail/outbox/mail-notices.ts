@@ -3,7 +3,6 @@ import type { Transaction } from '../../database/database.ts'
 import type { Clock } from '../../time/clock.ts'
 import { maskAddress } from '../../users/email-address.ts'
 import { languageOf, type User } from '../../users/user.ts'
-import type { FactorKind } from '../../users/user-factors.ts'
 import type { Mails } from './accept-mail.ts'
 
 /** What a user is told about their account. */
@@ -16,7 +15,7 @@ export type Notice =
         | 'new-client'
         | 'recovery-codes-renewed'
     }
-  | { template: 'factor-added'; kind: FactorKind; hadOthers: boolean }
+  | { template: 'factor-added'; kind: string; hadOthers: boolean }
   | { template: 'factor-removed'; isLast: boolean }
   | { template: 'recovery-code-used'; left: number }
   | { template: 'roles-changed'; role: string }

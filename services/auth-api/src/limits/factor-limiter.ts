@@ -12,6 +12,11 @@ export interface FactorLimiterOptions extends Omit<FailureLimiterOptions, 'name'
 /** Names the counters of what a factor is shown for: what one of them spends, no other one needs. */
 const COUNTERS = { login: 'factor', stepUp: 'step-up', enrolment: 'enrolment' } as const
 
+/** The codes of a refused factor: what counts as a failure. */
+const REFUSALS = ['second_factor_refused', 'passkey_refused'] as const
+
+export type FactorRefusal = (typeof REFUSALS)[number]
+
 export type FactorPurpose = keyof typeof COUNTERS
 
 /** An attempt to show a second factor. */
@@ -54,7 +59,7 @@ export function createFactorLimiter({ knownAddresses, ...options }: FactorLimite
     limitFailures: createFailureLimiter({
       ...options,
       name,
-      countedErrors: ['second_factor_refused', 'passkey_refused'],
+      countedErrors: REFUSALS,
     }),
     ofDay: createCounter(`${name}-day`, DAY_SECONDS),
   })

@@ -21,8 +21,7 @@ import type { CodeSecrets } from '../one-time-codes/code-secrets.ts'
  * factor, a login of the last five minutes takes the place of the password.
  */
 export const CHANGES = {
-  addApp: 'password',
-  addPasskey: 'password',
+  addFactor: 'password',
   changePassword: 'password',
   confirmNewEmail: 'password',
   deleteAccount: 'password',

@@ -32,8 +32,8 @@ export const createResetCounter = (registry: Registry) =>
   })
 
 /** Creates the function that counts an attempt to show a second factor. */
-export const createFactorCounter = (registry: Registry) =>
-  createOutcomeCounter(registry, ['totp', 'recovery_code', 'passkey'], {
+export const createFactorCounter = (registry: Registry, kinds: readonly string[]) =>
+  createOutcomeCounter(registry, kinds, {
     name: 'latchkey_second_factors_total',
     help: 'Attempts to show a second factor, by the kind of factor and outcome',
     label: 'factor',

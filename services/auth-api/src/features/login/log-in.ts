@@ -8,6 +8,7 @@ import type { Core } from '../../core.ts'
 import type { Client } from '../../http/client.ts'
 import { roundUpRefusal } from '../../limits/round-up-duration.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
+import { requireFactor } from '../second-factor/require-factor.ts'
 
 type LogInCore = Pick<
   Core,
@@ -17,7 +18,8 @@ type LogInCore = Pick<
   | 'accountKey'
   | 'notifyFailedLogin'
   | 'notifyNewClient'
-  | 'secondFactor'
+  | 'challenges'
+  | 'guard'
   | 'issueToken'
   | 'logger'
   | 'localNow'
@@ -34,7 +36,7 @@ export interface Credentials {
  * the right ones, `rate_limited`, and `overloaded` when too many logins wait.
  */
 export function createLogIn(core: LogInCore, { field }: Config['login']) {
-  const { limitLogin, users, passwords, secondFactor, notifyNewClient, issueToken, localNow } = core
+  const { limitLogin, users, passwords, challenges, guard, notifyNewClient, issueToken, localNow } = core
 
   async function logIn(
     { username, password }: Credentials,
@@ -57,7 +59,7 @@ export function createLogIn(core: LogInCore, { field }: Config['login']) {
     if (verification.rehashed) await users.replaceHash(user.userid, user.passwordHash, verification.rehashed)
     // What is begun now is begun under the hash that is stored now.
     const current = { ...user, passwordHash: verification.rehashed ?? user.passwordHash }
-    await secondFactor?.requireAtLogin(current, audit)
+    if (challenges) await requireFactor({ challenges, guard }, current, audit)
     audit.report({ name: 'login.succeeded', userid: user.userid })
     await notifyNewClient(user, audit)
     return issueToken(user, readAt, audit)

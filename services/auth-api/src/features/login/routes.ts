@@ -31,7 +31,7 @@ export const loginRoutes: FeatureRoutes = async (app, { core, config }) => {
     {
       problems: [
         'invalid_credentials',
-        ...(core.secondFactor ? (['second_factor_required'] as const) : []),
+        ...(core.challenges ? (['second_factor_required'] as const) : []),
         'overloaded',
       ],
       schema: {

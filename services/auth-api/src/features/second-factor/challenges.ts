@@ -1,9 +1,9 @@
-import { createSecretKey, hkdfSync, randomUUID } from 'node:crypto'
+import { createSecretKey, hkdfSync, type KeyObject, randomUUID } from 'node:crypto'
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
 import { type User, validFromOf } from '@latchkey/shared/users/user.ts'
-import { jwtVerify, SignJWT } from 'jose'
+import { type JWTVerifyOptions, jwtVerify, SignJWT } from 'jose'
 import { z } from 'zod'
 import type { Claims } from '../../tokens/claims.ts'
 import { createRevocationRepository } from '../../tokens/revocation-repository.ts'
@@ -14,18 +14,13 @@ export const CHALLENGE_SECONDS = 300
 /** Time in which what a user has to write down or set up can be confirmed. */
 export const ENROLMENT_SECONDS = 900
 
-/**
- * The purposes of challenges; a challenge for another purpose is refused. `latchkey-passkey` is for a login by a passkey alone, before
- * which nobody knows the user.
- */
-const PURPOSES = [
-  'latchkey-second-factor',
-  'latchkey-passkey',
-  'latchkey-passkey-stepup',
-  'latchkey-passkey-registration',
-  'latchkey-recovery-codes',
-] as const
-export type ChallengePurpose = (typeof PURPOSES)[number]
+/** The purpose of a challenge; a challenge for another purpose is refused. A kind of factor has further ones. */
+export type ChallengePurpose = `latchkey-${string}`
+
+/** The second step of a login, after the password. */
+export const LOGIN: ChallengePurpose = 'latchkey-second-factor'
+/** A login by a factor alone, before which nobody knows the user. */
+export const LOGIN_WITHOUT_PASSWORD: ChallengePurpose = 'latchkey-passkey'
 
 /** The subject of a challenge that is for any user (RFC 9562 §5.9). */
 const NOBODY = '00000000-0000-0000-0000-000000000000'
@@ -33,7 +28,7 @@ const NOBODY = '00000000-0000-0000-0000-000000000000'
 const TYPE = 'latchkey-challenge+jwt'
 
 const Challenge = z.object({
-  aud: z.enum(PURPOSES),
+  aud: z.string(),
   sub: z.guid(),
   jti: z.guid(),
   exp: z.number(),
@@ -41,10 +36,8 @@ const Challenge = z.object({
   valid_from: z.number(),
   /** What guarded the account when the challenge was issued; empty where it is for any user. */
   begun_under: z.string(),
-  /** The recovery codes that the challenge confirms, sealed. */
-  codes: z.string().optional(),
-  /** The codes that they replace. */
-  replaces: z.array(z.string()).optional(),
+  /** What the challenge confirms, sealed. */
+  content: z.string().optional(),
 })
 
 export type Challenge = z.output<typeof Challenge>
@@ -61,13 +54,15 @@ export interface ChallengesDependencies {
   localNow: Clock
 }
 
-/** Whom a challenge is for, and under what. */
+/** The user of a challenge, and what guards the account. */
 export interface ChallengeSubject {
   user: User
   begunUnder: string
-  codes?: string
-  replaces?: string[]
+  /** What the user has to write down before the challenge is answered, sealed. */
+  content?: string
 }
+
+export type Challenges = ReturnType<typeof createChallenges>
 
 /**
  * Creates and checks challenges: signed texts, each for one answer of a client, such as the second step of a login. The
@@ -77,19 +72,6 @@ export function createChallenges({ secret, previousSecret, guard, localNow }: Ch
   const key = toKey(secret)
   const keys = previousSecret ? [key, toKey(previousSecret)] : [key]
 
-  async function verify(text: string, purposes: readonly ChallengePurpose[]): Promise<unknown> {
-    for (const each of keys) {
-      const verified = await jwtVerify(text, each, {
-        algorithms: ['HS256'],
-        typ: TYPE,
-        audience: [...purposes],
-        currentDate: new Date(localNow()),
-      }).catch(() => undefined)
-      if (verified) return verified.payload
-    }
-    throw challengeRefused()
-  }
-
   /** Requires that the guards of the account are those under which the challenge was issued, or fewer. */
   function allow(db: Queryable, user: User, challenge: Challenge, claims?: Claims): Promise<GuardedUser> {
     const { sub, valid_from, begun_under: begunUnder } = challenge
@@ -97,33 +79,16 @@ export function createChallenges({ secret, previousSecret, guard, localNow }: Ch
     return guard.allow(db, user, { begunUnder, claims, refuse: challengeRefused })
   }
 
-  async function useOnce(db: Queryable, { jti, exp }: Challenge): Promise<void> {
-    const revocations = createRevocationRepository(db)
-    if (!(await revocations.useOnce(jti, new Date(localNow()), new Date(exp * 1000))))
-      throw challengeRefused()
-  }
-
   return {
     /** Issues a challenge for a user, or for any user. */
     issue: (purpose: ChallengePurpose, subject?: ChallengeSubject): Promise<string> =>
-      new SignJWT({
-        valid_from: subject ? validFromOf(subject.user) : 0,
-        begun_under: subject?.begunUnder ?? '',
-        codes: subject?.codes,
-        replaces: subject?.replaces,
-      })
-        .setProtectedHeader({ alg: 'HS256', typ: TYPE })
-        .setAudience(purpose)
-        .setSubject(subject?.user.userid ?? NOBODY)
-        .setJti(randomUUID())
-        .setExpirationTime(
-          toNumericDate(localNow()) + (subject?.codes ? ENROLMENT_SECONDS : CHALLENGE_SECONDS),
-        )
-        .sign(key),
+      signChallenge(purpose, subject, key, localNow()),
 
     /** Throws `challenge_refused`. */
     async read(text: string, ...purposes: readonly ChallengePurpose[]): Promise<Challenge> {
-      const challenge = Challenge.safeParse(await verify(text, purposes))
+      const currentDate = new Date(localNow())
+      const payload = await verifySignature(text, keys, { audience: [...purposes], currentDate })
+      const challenge = Challenge.safeParse(payload)
       if (!challenge.success) throw challengeRefused()
       return challenge.data
     },
@@ -133,20 +98,56 @@ export function createChallenges({ secret, previousSecret, guard, localNow }: Ch
      * when a new password or a further factor guards the account by now.
      */
     async use(db: Queryable, user: User, challenge: Challenge): Promise<void> {
-      if (challenge.aud !== 'latchkey-passkey') await allow(db, user, challenge)
-      await useOnce(db, challenge)
+      if (challenge.aud !== LOGIN_WITHOUT_PASSWORD) await allow(db, user, challenge)
+      await useOnce(db, challenge, localNow())
     },
 
     /** Uses the challenge by which a token's user completes a change. Throws what `use` and the guard throw. */
     async complete(db: Queryable, user: User, challenge: Challenge, claims: Claims): Promise<GuardedUser> {
       const guarded = await allow(db, user, challenge, claims)
-      await useOnce(db, challenge)
+      await useOnce(db, challenge, localNow())
       return guarded
     },
   }
 }
 
-const toKey = (secret: Uint8Array) =>
+const signChallenge = (
+  purpose: ChallengePurpose,
+  subject: ChallengeSubject | undefined,
+  key: KeyObject,
+  now: number,
+): Promise<string> =>
+  new SignJWT({
+    valid_from: subject ? validFromOf(subject.user) : 0,
+    begun_under: subject?.begunUnder ?? '',
+    content: subject?.content,
+  })
+    .setProtectedHeader({ alg: 'HS256', typ: TYPE })
+    .setAudience(purpose)
+    .setSubject(subject?.user.userid ?? NOBODY)
+    .setJti(randomUUID())
+    .setExpirationTime(toNumericDate(now) + (subject?.content ? ENROLMENT_SECONDS : CHALLENGE_SECONDS))
+    .sign(key)
+
+async function verifySignature(
+  text: string,
+  keys: readonly KeyObject[],
+  expected: Pick<JWTVerifyOptions, 'audience' | 'currentDate'>,
+): Promise<unknown> {
+  for (const key of keys) {
+    const options = { ...expected, algorithms: ['HS256'], typ: TYPE }
+    const verified = await jwtVerify(text, key, options).catch(() => undefined)
+    if (verified) return verified.payload
+  }
+  throw challengeRefused()
+}
+
+async function useOnce(db: Queryable, { jti, exp }: Challenge, now: number): Promise<void> {
+  const isFirst = await createRevocationRepository(db).useOnce(jti, new Date(now), new Date(exp * 1000))
+  if (!isFirst) throw challengeRefused()
+}
+
+const toKey = (secret: Uint8Array): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'latchkey challenge', 32)))
 
 export const challengeRefused = () =>

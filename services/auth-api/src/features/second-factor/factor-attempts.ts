@@ -1,76 +1,45 @@
-import type { User } from '@latchkey/shared/users/user.ts'
-import type { LoginField } from '@latchkey/shared/users/user-repository.ts'
 import { type RequestAudit, reportRefusal } from '../../audit/request-audit.ts'
 import type { Client } from '../../http/client.ts'
-import type { FactorPurpose, LimitFactors } from '../../limits/factor-limiter.ts'
-import type { KnownAddresses } from '../../limits/known-addresses.ts'
-import type { IssuedToken } from '../../tokens/issue-token.ts'
-import type { CountFactor } from '../health/service-metrics.ts'
-import type { NotifyFailure } from '../login/notify-failures.ts'
-import type { NotifyNewClient } from '../login/notify-new-client.ts'
+import type { FactorPurpose } from '../../limits/factor-limiter.ts'
+import type { FactorTraits } from './factor-traits.ts'
+import type { SecondFactor } from './second-factor.ts'
 
-export interface FactorAttemptsDependencies {
-  limits: {
-    accountKey: (account: string) => string
-    limitFactors: LimitFactors
-    knownAddresses: Pick<KnownAddresses, 'remember'>
-  }
-  notifyNewClient: NotifyNewClient
-  /** Called for every factor that is refused after the right password, of which several cause a notice. */
-  notifyFailedFactor: NotifyFailure
-  count: CountFactor
-  field: LoginField
-}
+const CODE_REFUSED = { code: 'second_factor_refused', name: 'second_factor.refused' } as const
 
 /** An attempt of a user to show a factor. */
 export interface FactorAttempt {
   userid: string
   purpose: FactorPurpose
+  kind: FactorTraits
   /** The `jti` of the challenge that it answers. */
-  challenge?: string
-  kind: Parameters<CountFactor>[0]
-  /** Whether the right password came before. */
+  challenge?: string | undefined
+  /** True where the right password came before. */
   followsPassword?: boolean
 }
 
-export type FactorAttempts = ReturnType<typeof createFactorAttempts>
+/**
+ * Runs an attempt to show a factor within the limits of the user, the client and the challenge; counts it, and reports its
+ * refusal. Throws `rate_limited`, `challenge_refused`, `password_exposed`, and what `work` throws.
+ */
+export function limitAttempt<Result>(
+  { accountKey, knownAddresses, limitFactors, guessTotal, notifyFailedFactor, count }: SecondFactor,
+  { request, audit }: Client,
+  { kind, followsPassword = false, ...attempt }: FactorAttempt,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const { userid } = attempt
+  const { name, isGuessable = false, refusal = CODE_REFUSED } = kind
 
-/** Creates the functions that every attempt to show a factor passes, whatever its kind. */
-export function createFactorAttempts(dependencies: FactorAttemptsDependencies) {
-  const { limits, notifyNewClient, notifyFailedFactor, count, field } = dependencies
-
-  /** Runs `work` within the limits; counts and reports its refusal. */
-  function run<Result>(
-    { request, audit }: Client,
-    { kind, followsPassword, ...attempt }: FactorAttempt,
-    work: () => Promise<Result>,
-  ): Promise<Result> {
-    const refusal =
-      kind === 'passkey'
-        ? ({ code: 'passkey_refused', name: 'passkey.refused' } as const)
-        : ({ code: 'second_factor_refused', name: 'second_factor.refused' } as const)
-    const { userid } = attempt
-    const report: RequestAudit['report'] = (event) => {
-      audit.report(event)
-      if (followsPassword) notifyFailedFactor({ account: limits.accountKey(userid), userid, audit })
-    }
-    const reported = () => reportRefusal({ report }, { ...refusal, userid }, work)
-    return count(kind, limits.limitFactors(request, { ...attempt, isGuessable: kind === 'totp' }, reported))
+  const report: RequestAudit['report'] = (event) => {
+    audit.report(event)
+    if (followsPassword) notifyFailedFactor({ account: accountKey(userid), userid, audit })
   }
-
-  return {
-    run,
-
-    /** Runs a login by a factor: mails about a new client, and remembers its address for logins by the password. */
-    async logIn(
-      client: Client,
-      attempt: Omit<FactorAttempt, 'purpose'>,
-      answer: () => Promise<{ user: User; issued: IssuedToken }>,
-    ): Promise<IssuedToken> {
-      const { user, issued } = await run(client, { ...attempt, purpose: 'login' }, answer)
-      await notifyNewClient(user, client.audit)
-      await limits.knownAddresses.remember(client.request, user[field] ?? user.userid)
-      return issued
-    },
+  async function workWithinTotal(): Promise<Result> {
+    const mayBeGuess = isGuessable && followsPassword && !(await knownAddresses.has(request, userid))
+    return mayBeGuess ? guessTotal.limit(userid, audit.address, work) : work()
   }
+  const limited = limitFactors(request, { ...attempt, isGuessable }, () =>
+    reportRefusal({ report }, { ...refusal, userid }, workWithinTotal),
+  )
+  return count(name, limited)
 }

@@ -15,11 +15,11 @@ function secretsOf() {
 
 describe('a sealed secret', () => {
   it('is opened for its user alone', async () => {
-    const { sealTotp, openTotp, warn } = secretsOf()
-    const sealed = await sealTotp('ada', 'JBSWY3DP')
-    expect(await openTotp('ada', sealed)).toBe('JBSWY3DP')
+    const { seal, open, warn } = secretsOf()
+    const sealed = await seal('ada', 'totp', 'JBSWY3DP')
+    expect(await open('ada', 'totp', sealed)).toBe('JBSWY3DP')
     expect(warn).not.toHaveBeenCalled()
-    expect(await openTotp('eve', sealed)).toBeUndefined()
+    expect(await open('eve', 'totp', sealed)).toBeUndefined()
     expect(warn).toHaveBeenCalledWith(
       { userid: 'eve', purpose: 'totp' },
       expect.stringContaining('FACTOR_SECRET'),
@@ -27,18 +27,8 @@ describe('a sealed secret', () => {
   })
 
   it('is opened for its purpose only', async () => {
-    const { openTotp, sealRecoveryCode } = secretsOf()
-    expect(await openTotp('ada', await sealRecoveryCode('ada', CODE))).toBeUndefined()
-  })
-
-  it('has of a recovery code its SHA-256', async () => {
-    const { sealRecoveryCode, isRecoveryCode } = secretsOf()
-    const sealed = await sealRecoveryCode('ada', CODE)
-    const value = createHash('sha256').update(CODE).digest('base64url')
-    const content = JSON.parse(await createFactorSealer(SECRET, undefined).open(sealed))
-    expect(content).toEqual({ userid: 'ada', purpose: 'recovery', value })
-    expect(await isRecoveryCode('ada', sealed, CODE)).toBe(true)
-    expect(await isRecoveryCode('ada', sealed, `${CODE}0`)).toBe(false)
+    const { seal, open } = secretsOf()
+    expect(await open('ada', 'totp', await seal('ada', 'recovery', CODE))).toBeUndefined()
   })
 })
 
@@ -57,6 +47,18 @@ describe('recovery codes', () => {
       },
     } as unknown as Parameters<ReturnType<typeof createRecoveryCodes>['use']>[0]
   }
+
+  it('are stored as their sealed SHA-256', async () => {
+    const factors = aRepository()
+    const recovery = createRecoveryCodes(secretsOf())
+    await recovery.replace(factors, 'ada', [CODE], new Date())
+    const sealed = (await factors.findCodes('ada'))[0]?.hash ?? ''
+    const value = createHash('sha256').update(CODE).digest('base64url')
+    const content = JSON.parse(await createFactorSealer(SECRET, undefined).open(sealed))
+    expect(content).toEqual({ userid: 'ada', purpose: 'recovery', value })
+    expect(await recovery.use(factors, 'ada', `${CODE}0`)).toBeUndefined()
+    expect(await recovery.use(factors, 'ada', CODE)).toBe(0)
+  })
 
   it('are ten, of three groups of four letters that are not mistaken for one another', async () => {
     const codes = createRecoveryCodes(secretsOf()).create()
@@ -82,11 +84,10 @@ describe('recovery codes', () => {
   })
 
   it('have digits where a user types the letters that look like them', async () => {
-    const secrets = secretsOf()
-    const hash = await secrets.sealRecoveryCode('ada', '001111111111')
-    const factors = { findCodes: async () => [{ id: '1', hash }], useCode: async () => true }
-    const use = createRecoveryCodes(secrets).use
-    expect(await use(factors as unknown as Parameters<typeof use>[0], 'ada', 'oO1i-lILi-1IL1')).toBe(0)
+    const recovery = createRecoveryCodes(secretsOf())
+    const factors = aRepository()
+    await recovery.replace(factors, 'ada', ['001111111111'], new Date())
+    expect(await recovery.use(factors, 'ada', 'oO1i-lILi-1IL1')).toBe(0)
   })
 })
 

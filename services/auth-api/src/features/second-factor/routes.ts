@@ -1,23 +1,16 @@
 import { currentPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
-import { displayName } from '@latchkey/shared/users/account-names.ts'
-import type { Factor } from '@latchkey/shared/users/factor-repository.ts'
-import { FACTOR_KINDS } from '@latchkey/shared/users/user-factors.ts'
-import type { FastifyRequest } from 'fastify'
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
 import { FACTOR_NOT_YET_REQUIRED } from '../../http/authenticate.ts'
-import type { IssuedToken } from '../../tokens/issue-token.ts'
-import { EnrolledFactor, TokenResponse, toEnrolledFactor } from '../../tokens/token-response.ts'
-import { sixDigitCodeSchema } from '../one-time-codes/code-schemas.ts'
-import type { ChallengeAnswer } from './answer-challenge.ts'
+import { TokenResponse } from '../../tokens/token-response.ts'
 import { challengeText } from './challenges.ts'
-import type { NewCodes } from './manage-factors.ts'
-import type { Enrolled } from './second-factor.ts'
-import type { StepUp } from './step-up.ts'
-import type { Enrolment, TotpRequest } from './totp/enrol-totp.ts'
-
-const SECRET = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
-const RECOVERY_CODE = '7k3m-q2xw-9dfr'
+import { factorName } from './factor-schemas.ts'
+import { listFactors, removeFactor, renameFactor } from './manage-factors.ts'
+import { recoveryCodes } from './recovery-codes/kind.ts'
+import { createSecondFactor, type FactorKind } from './second-factor.ts'
+import { stepUp, verifyLoginCode } from './verify-code.ts'
 
 /** A code as users type it: apps show six digits in two groups. */
 const anyCode = () =>
@@ -54,87 +47,50 @@ const StepUpBody = z
   )
   .meta({ id: 'StepUp', examples: [{ code: '042711' }] })
 
-const TotpEnrolment = z
-  .object(
-    {
-      current_password: currentPasswordSchema(),
-      name: displayName().min(1, 'must not be empty').optional().describe('What the user calls the device.'),
-    },
-    'must be a JSON object',
-  )
-  .meta({ id: 'TotpEnrolment', examples: [{ current_password: 'c0rrect-Horse!', name: 'Phone' }] })
-
-const TotpSecret = z
-  .object({
-    secret: z.string().describe('In base 32, for an app that takes no URI.'),
-    uri: z.string().describe('What an authenticator app reads from a QR code.'),
-  })
-  .meta({
-    id: 'TotpSecret',
-    examples: [
-      {
-        secret: SECRET,
-        uri: `otpauth://totp/Latchkey:ada%40example.com?issuer=Latchkey&secret=${SECRET}&algorithm=SHA1&digits=6&period=30`,
-      },
-    ],
-  })
-
-const TotpConfirmation = z
-  .object({ code: sixDigitCodeSchema().describe('The first code of the app.') }, 'must be a JSON object')
-  .meta({ id: 'TotpConfirmation', examples: [{ code: '042711' }] })
-
-const recoveryCodes = () => z.array(z.string()).describe('Shown this once. Each is valid once.')
-
-const RecoveryCodesResponse = z
-  .object({
-    recovery_codes: recoveryCodes(),
-    challenge: z.string().describe('Confirms them, within 15 minutes.'),
-  })
-  .meta({ id: 'RecoveryCodes', examples: [{ recovery_codes: [RECOVERY_CODE], challenge: 'eyJ0eXAi…' }] })
-
-const RecoveryCodesConfirmation = z
-  .object(
-    { challenge: challengeText().describe('The `challenge` that came with the codes.') },
-    'must be a JSON object',
-  )
-  .meta({ id: 'RecoveryCodesConfirmation', examples: [{ challenge: 'eyJ0eXAi…' }] })
-
-const FactorsResponse = z
-  .object({
-    factors: z.array(
-      z.object({
-        id: z.guid(),
-        kind: z.enum(FACTOR_KINDS),
-        name: z.string().nullable(),
-        created_at: z.string().meta({ format: 'date-time' }),
-        last_used_at: z.string().nullable().meta({ format: 'date-time' }),
-      }),
-    ),
-    recovery_codes: z.int().describe('How many are left.'),
-  })
-  .meta({ id: 'Factors' })
+const factorsOf = (kinds: readonly FactorKind[]) =>
+  z
+    .object({
+      factors: z.array(
+        z.object({
+          id: z.guid(),
+          kind: z.enum(kinds.map(({ name }) => name)),
+          name: z.string().nullable(),
+          created_at: z.string().meta({ format: 'date-time' }),
+          last_used_at: z.string().nullable().meta({ format: 'date-time' }),
+        }),
+      ),
+      recovery_codes: z.int().describe('How many are left.'),
+    })
+    .meta({ id: 'Factors' })
 
 const FactorId = z.object({ id: z.guid('must be the id of a factor') })
 
 const FactorName = z
-  .object({ name: displayName().min(1, 'must not be empty') }, 'must be a JSON object')
+  .object({ name: factorName() }, 'must be a JSON object')
   .meta({ id: 'FactorName', examples: [{ name: 'Laptop' }] })
 
 const TAGS = ['second factor']
 
-export interface FactorRoutesOptions {
-  answer: (given: ChallengeAnswer, request: FastifyRequest) => Promise<IssuedToken>
-  stepUp: (given: StepUp, request: FastifyRequest) => Promise<IssuedToken>
-  list: (request: FastifyRequest) => Promise<{ factors: Factor[]; recoveryCodes: number }>
-  beginTotp: (given: TotpRequest, request: FastifyRequest) => Promise<Enrolment>
-  confirmTotp: (code: string, request: FastifyRequest) => Promise<Enrolled>
-  rename: (id: string, name: string, request: FastifyRequest) => Promise<void>
-  remove: (id: string, request: FastifyRequest) => Promise<void>
-  createRecoveryCodes: (request: FastifyRequest) => Promise<NewCodes>
-  confirmRecoveryCodes: (challenge: string, request: FastifyRequest) => Promise<void>
+export interface SecondFactorRoutesOptions {
+  core: Core
+  config: Config
+  /** The kinds of factors that a user can add. */
+  kinds: readonly FactorKind[]
 }
 
-export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (app, options) => {
+/**
+ * Adds second factors, the second step of a login, and the step-up of a token, where SECOND_FACTOR is `on`. Recovery codes come with
+ * every kind.
+ */
+export const secondFactorRoutes: FastifyPluginAsyncZod<SecondFactorRoutesOptions> = async (
+  app,
+  { core, config, kinds },
+) => {
+  const allKinds = [...kinds, recoveryCodes]
+  const secondFactor = createSecondFactor(core, config, allKinds)
+  if (!secondFactor) return
+  const { clientOf, loggedInClientOf } = secondFactor
+
   app.post(
     '/login/secondfactor',
     {
@@ -149,7 +105,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
         response: { 200: TokenResponse },
       },
     },
-    (request) => options.answer(request.body, request),
+    (request) => verifyLoginCode(secondFactor, request.body, clientOf(request)),
   )
 
   app.post(
@@ -169,7 +125,7 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
     },
     (request) => {
       const { code, current_password: currentPassword } = request.body
-      return options.stepUp({ code, currentPassword }, request)
+      return stepUp(secondFactor, { code, currentPassword }, loggedInClientOf(request))
     },
   )
 
@@ -182,11 +138,11 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
         summary: "The caller's second factors",
         description: 'Also how many recovery codes are left. Times are in UTC.',
         tags: TAGS,
-        response: { 200: FactorsResponse },
+        response: { 200: factorsOf(kinds) },
       },
     },
     async (request) => {
-      const { factors, recoveryCodes } = await options.list(request)
+      const { factors, recoveryCodes } = await listFactors(secondFactor, request.jwt.sub)
       const shown = factors.map(({ id, kind, name = null, createdAt, lastUsedAt }) => ({
         id,
         kind,
@@ -195,86 +151,6 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
         last_used_at: lastUsedAt?.toISOString() ?? null,
       }))
       return { factors: shown, recovery_codes: recoveryCodes }
-    },
-  )
-
-  app.post(
-    '/profile/factors/totp',
-    {
-      auth: FACTOR_NOT_YET_REQUIRED,
-      problems: ['insufficient_user_authentication', 'too_many_factors', 'wrong_password', 'overloaded'],
-      schema: {
-        operationId: 'addTotp',
-        summary: 'Begin to add an authenticator app',
-        description:
-          'The app counts once a first code confirms it, within 15 minutes. A further request replaces the secret; a new password, e-mail or factor ends it. A user with a second factor must have used it within the last five minutes. The first factor ends every other session of the user, and changes of the e-mail that are not confirmed: tell the user before.',
-        tags: TAGS,
-        body: TotpEnrolment,
-        response: { 200: TotpSecret },
-      },
-    },
-    (request) => {
-      const { current_password: currentPassword, name } = request.body
-      return options.beginTotp({ currentPassword, name }, request)
-    },
-  )
-
-  app.post(
-    '/profile/factors/totp/confirm',
-    {
-      auth: FACTOR_NOT_YET_REQUIRED,
-      problems: ['insufficient_user_authentication', 'second_factor_refused'],
-      schema: {
-        operationId: 'confirmTotp',
-        summary: 'Add the authenticator app by its first code',
-        description:
-          'From now on a login needs a code. The response has the recovery codes, if the user had none. The first factor ends every session but that of this request.',
-        tags: TAGS,
-        body: TotpConfirmation,
-        response: { 200: EnrolledFactor },
-      },
-    },
-    async (request) => toEnrolledFactor(await options.confirmTotp(request.body.code, request)),
-  )
-
-  app.post(
-    '/profile/factors/recoverycodes',
-    {
-      auth: 'authenticated',
-      problems: ['insufficient_user_authentication', 'factor_not_found'],
-      schema: {
-        operationId: 'renewRecoveryCodes',
-        summary: 'Create recovery codes in place of those of before',
-        description:
-          'The codes of before stay valid until the new ones are confirmed. The user must have used a second factor within the last five minutes.',
-        tags: TAGS,
-        response: { 200: RecoveryCodesResponse },
-      },
-    },
-    async (request) => {
-      const { recoveryCodes, challenge } = await options.createRecoveryCodes(request)
-      return { recovery_codes: recoveryCodes, challenge }
-    },
-  )
-
-  app.post(
-    '/profile/factors/recoverycodes/confirm',
-    {
-      auth: 'authenticated',
-      problems: ['insufficient_user_authentication', 'challenge_refused', 'factor_not_found'],
-      schema: {
-        operationId: 'confirmRecoveryCodes',
-        summary: 'Confirm that the user has stored the new recovery codes',
-        description:
-          'From now on the new codes are valid, and those of before are not. A new password, e-mail or factor since the codes were created ends their challenge.',
-        tags: TAGS,
-        body: RecoveryCodesConfirmation,
-        response: { 204: z.undefined().describe('The new codes are valid.') },
-      },
-    },
-    async (request, reply) => {
-      await options.confirmRecoveryCodes(request.body.challenge, request)
-      reply.code(204)
     },
   )
 
@@ -295,7 +171,8 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
       },
     },
     async (request, reply) => {
-      await options.rename(request.params.id.toLowerCase(), request.body.name, request)
+      const renamed = { id: request.params.id.toLowerCase(), name: request.body.name }
+      await renameFactor(secondFactor, renamed, loggedInClientOf(request))
       reply.code(204)
     },
   )
@@ -316,8 +193,10 @@ export const factorRoutes: FastifyPluginAsyncZod<FactorRoutesOptions> = async (a
       },
     },
     async (request, reply) => {
-      await options.remove(request.params.id.toLowerCase(), request)
+      await removeFactor(secondFactor, request.params.id.toLowerCase(), loggedInClientOf(request))
       reply.code(204)
     },
   )
+
+  for (const { routes } of allKinds) await app.register(routes, { secondFactor, config })
 }

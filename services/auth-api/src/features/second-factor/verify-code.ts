@@ -1,63 +1,71 @@
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
-import type { SendNotice } from '@latchkey/shared/mail/outbox/mail-notices.ts'
-import type { Clock } from '@latchkey/shared/time/clock.ts'
-import { createFactorRepository, type FactorRepository } from '@latchkey/shared/users/factor-repository.ts'
-import type { User } from '@latchkey/shared/users/user.ts'
-import type { RequestAudit } from '../../audit/request-audit.ts'
-import type { FactorSecrets } from './factor-secrets.ts'
-import type { RecoveryCodes } from './recovery-codes/recovery-codes.ts'
-import type { VerifyFactor } from './second-factor.ts'
-import { findStep } from './totp/totp.ts'
+import { toNumericDate } from '@latchkey/shared/time/clock.ts'
+import type { Client, LoggedInClient } from '../../http/client.ts'
+import type { IssuedToken } from '../../tokens/issue-token.ts'
+import { LOGIN } from './challenges.ts'
+import type { VerifyFactor } from './factor-traits.ts'
+import type { FactorKind, SecondFactor } from './second-factor.ts'
+import { verifyLogin } from './verify-login.ts'
+import { verifyStepUp } from './verify-step-up.ts'
 
-export interface VerifyCodeDependencies {
-  secrets: Pick<FactorSecrets, 'openTotp'>
-  recoveryCodes: Pick<RecoveryCodes, 'use'>
-  notify: SendNotice
-  localNow: Clock
+/** The second step of a login. */
+export interface LoginCode {
+  challenge: string
+  code: string
 }
 
-export type VerifyCode = (code: string, audit: Pick<RequestAudit, 'write' | 'address'>) => VerifyFactor
-
-/** Creates the function that shows a second factor by a code of an authenticator app, or by a recovery code. */
-export function createVerifyCode({
-  secrets,
-  recoveryCodes,
-  notify,
-  localNow,
-}: VerifyCodeDependencies): VerifyCode {
-  async function useTotp(factors: FactorRepository, { userid }: User, code: string): Promise<boolean> {
-    const now = localNow()
-    for (const { id, kind, data, confirmedAt } of await factors.find(userid)) {
-      if (kind !== 'totp' || !confirmedAt) continue
-      const step = findStep(await secrets.openTotp(userid, data), code, now)
-      if (step !== undefined && (await factors.use(id, step, new Date(now)))) return true
-    }
-    return false
-  }
-
-  return (code, audit) => async (db, user) => {
-    const factors = createFactorRepository(db)
-    if (codeKindOf(code) === 'totp') {
-      if (await useTotp(factors, user, code)) return ['otp']
-      throw codeRefused()
-    }
-    const left = await recoveryCodes.use(factors, user.userid, code)
-    if (left === undefined) throw recoveryCodeRefused()
-    await audit.write(db, { name: 'recovery_code.used', userid: user.userid })
-    await notify(db, user, { template: 'recovery-code-used', left }, audit.address)
-    return ['otp']
-  }
+/** A code, or the password of a user without a second factor; neither for a user without both. */
+export interface StepUp {
+  code?: string | undefined
+  currentPassword?: string | undefined
 }
 
-/** The kind of a code: six digits are of an authenticator app, and any other can only be a recovery code. */
-export const codeKindOf = (code: string): 'totp' | 'recovery_code' =>
-  /^[0-9]{6}$/.test(code) ? 'totp' : 'recovery_code'
+/** Exchanges the challenge of a login and a code for a token. Throws `challenge_refused`, and what `verifyLogin` throws. */
+export async function verifyLoginCode(
+  secondFactor: SecondFactor,
+  { challenge: text, code }: LoginCode,
+  client: Client,
+): Promise<IssuedToken> {
+  const challenge = await secondFactor.challenges.read(text, LOGIN)
+  return verifyLogin(secondFactor, { challenge, ...verifyCode(secondFactor, code, client) }, client)
+}
 
-export const codeRefused = () =>
-  new AppError(
-    'second_factor_refused',
-    'The code is wrong or was used already; send the next one, and check the clock of your device',
-  )
+/**
+ * Exchanges a token for one of the same session that says what the user shows now, and its time. Throws
+ * `second_factor_refused`, and what the guard and `verifyStepUp` throw.
+ */
+export async function stepUp(
+  secondFactor: SecondFactor,
+  { code, currentPassword }: StepUp,
+  client: LoggedInClient,
+): Promise<IssuedToken> {
+  const { db, getTokenUser, guard } = secondFactor
+  const user = await getTokenUser(db, client.claims)
+  if (code !== undefined) return verifyStepUp(secondFactor, verifyCode(secondFactor, code, client), client)
+  if (!guard.hasFactor(user)) return stepUpByPassword(secondFactor, currentPassword, client)
+  throw new AppError('second_factor_refused', 'Send a code of your second factor, or a recovery code')
+}
 
-const recoveryCodeRefused = () =>
-  new AppError('second_factor_refused', 'The recovery code is wrong or was used already; send another one')
+async function stepUpByPassword(
+  { guard, issueToken, localNow }: SecondFactor,
+  password: string | undefined,
+  client: LoggedInClient,
+): Promise<IssuedToken> {
+  const readAt = toNumericDate(localNow())
+  const [user, login] = await guard.change('stepUp', client, password, async (_, user, { login }) => [
+    user,
+    login,
+  ])
+  return issueToken(user, readAt, client.audit, { sid: client.claims.sid, ...login })
+}
+
+/** Returns the kind of a code, and the function that verifies it. */
+function verifyCode(
+  secondFactor: SecondFactor,
+  code: string,
+  { audit }: Client,
+): { kind: FactorKind; verify: VerifyFactor } {
+  for (const kind of secondFactor.kinds)
+    if (kind.code?.matches(code)) return { kind, verify: kind.code.verify(secondFactor, code, audit) }
+  throw new Error('no kind of factor takes this code: recovery codes take any')
+}

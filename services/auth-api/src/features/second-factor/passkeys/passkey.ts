@@ -2,6 +2,13 @@ import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { Factor } from '@latchkey/shared/users/factor-repository.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
+import type { FactorTraits } from '../factor-traits.ts'
+import type { SecondFactor } from '../second-factor.ts'
+
+export const PASSKEY: FactorTraits = {
+  name: 'passkey',
+  refusal: { code: 'passkey_refused', name: 'passkey.refused' },
+}
 
 /** The column `data` of a passkey's factor. Nothing in it is secret. */
 const StoredPasskey = z.object({
@@ -25,7 +32,7 @@ export interface Passkey extends StoredPasskey {
 /** The confirmed passkeys among the factors of a user. */
 export const passkeysOf = (factors: readonly Factor[]): Passkey[] =>
   factors
-    .filter(({ kind, confirmedAt }) => kind === 'passkey' && confirmedAt)
+    .filter(({ kind, confirmedAt }) => kind === PASSKEY.name && confirmedAt)
     .map((factor) => ({ ...StoredPasskey.parse(JSON.parse(factor.data)), factor }))
 
 /** A passkey as a browser names it in `allowCredentials` and `excludeCredentials`. */
@@ -50,6 +57,11 @@ export interface RelyingParty {
   name: string
   /** The origins of the pages that may use the passkeys of the domain. */
   origins: readonly string[]
+}
+
+/** What the use cases of passkeys need. */
+export interface Passkeys extends SecondFactor {
+  party: RelyingParty
 }
 
 const ClientData = z.object({

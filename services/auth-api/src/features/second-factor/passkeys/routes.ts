@@ -1,15 +1,18 @@
 import { currentPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
-import { displayName } from '@latchkey/shared/users/account-names.ts'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import type { FastifyRequest } from 'fastify'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
 import { FACTOR_NOT_YET_REQUIRED } from '../../../http/authenticate.ts'
-import type { IssuedToken } from '../../../tokens/issue-token.ts'
 import { EnrolledFactor, TokenResponse, toEnrolledFactor } from '../../../tokens/token-response.ts'
 import { challengeText } from '../challenges.ts'
-import type { Enrolled } from '../second-factor.ts'
-import type { Registration } from './register-passkey.ts'
+import { ENROLMENT_PROBLEMS, factorName } from '../factor-schemas.ts'
+import type { FactorRoutes } from '../second-factor.ts'
+import { beginPasskeyEnrolment, verifyPasskeyEnrolment } from './enrol-passkey.ts'
+import {
+  beginPasskeyLogin,
+  beginPasskeyStepUp,
+  verifyPasskeyLogin,
+  verifyPasskeyStepUp,
+} from './use-passkey.ts'
 
 const base64url = (maximum: number) =>
   z
@@ -56,7 +59,7 @@ const PasskeyLogin = z.object({ credential: Assertion }, 'must be a JSON object'
 const NewPasskey = z
   .object(
     {
-      name: displayName().min(1, 'must not be empty').optional().describe('What the user calls it.'),
+      name: factorName().optional().describe('What the user calls it.'),
       credential: Attestation,
     },
     'must be a JSON object',
@@ -91,17 +94,15 @@ const PasskeyOptions = z
     examples: [{ publicKey: { challenge: 'ZXlKaGJHY2lPaUpJVXpJMU5pSjk', rpId: 'example.com' } }],
   })
 
-export interface PasskeyRoutesOptions {
-  loginOptions: (challenge: string | undefined) => Promise<object>
-  logIn: (credential: AuthenticationResponseJSON, request: FastifyRequest) => Promise<IssuedToken>
-  stepUpOptions: (request: FastifyRequest) => Promise<object>
-  stepUp: (credential: AuthenticationResponseJSON, request: FastifyRequest) => Promise<IssuedToken>
-  begin: (currentPassword: string | undefined, request: FastifyRequest) => Promise<object>
-  confirm: (registration: Registration, request: FastifyRequest) => Promise<Enrolled>
-}
+/** A copy, since the options of the library have no index signature. */
+const asOptions = (publicKey: object) => ({ publicKey: { ...publicKey } })
 
-export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async (app, options) => {
-  const asOptions = (publicKey: object) => ({ publicKey: { ...publicKey } })
+/** Adds the routes of passkeys, where PASSKEY_ORIGINS names a page. */
+export const passkeyRoutes: FactorRoutes = async (app, { secondFactor, config }) => {
+  const { clientOf, loggedInClientOf, settings } = secondFactor
+  const { rpId, origins } = config.passkeys
+  if (rpId === undefined || origins.length === 0) return
+  const passkeys = { ...secondFactor, party: { id: rpId, name: settings.productName, origins } }
 
   app.post(
     '/login/passkey/options',
@@ -117,7 +118,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
         response: { 200: PasskeyOptions },
       },
     },
-    async (request) => asOptions(await options.loginOptions(request.body.challenge)),
+    async (request) => asOptions(await beginPasskeyLogin(passkeys, request.body.challenge)),
   )
 
   app.post(
@@ -134,7 +135,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
         response: { 200: TokenResponse },
       },
     },
-    (request) => options.logIn(request.body.credential, request),
+    (request) => verifyPasskeyLogin(passkeys, request.body.credential, clientOf(request)),
   )
 
   app.post(
@@ -150,7 +151,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
         response: { 200: PasskeyOptions },
       },
     },
-    async (request) => asOptions(await options.stepUpOptions(request)),
+    async (request) => asOptions(await beginPasskeyStepUp(passkeys, loggedInClientOf(request))),
   )
 
   app.post(
@@ -167,14 +168,14 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
         response: { 200: TokenResponse },
       },
     },
-    (request) => options.stepUp(request.body.credential, request),
+    (request) => verifyPasskeyStepUp(passkeys, request.body.credential, loggedInClientOf(request)),
   )
 
   app.post(
     '/profile/factors/passkey',
     {
       auth: FACTOR_NOT_YET_REQUIRED,
-      problems: ['insufficient_user_authentication', 'too_many_factors', 'wrong_password', 'overloaded'],
+      problems: ENROLMENT_PROBLEMS,
       schema: {
         operationId: 'addPasskey',
         summary: 'Begin to add a passkey',
@@ -185,7 +186,10 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
         response: { 200: PasskeyOptions },
       },
     },
-    async (request) => asOptions(await options.begin(request.body.current_password, request)),
+    async (request) => {
+      const { current_password: currentPassword } = request.body
+      return asOptions(await beginPasskeyEnrolment(passkeys, currentPassword, loggedInClientOf(request)))
+    },
   )
 
   app.post(
@@ -203,6 +207,7 @@ export const passkeyRoutes: FastifyPluginAsyncZod<PasskeyRoutesOptions> = async 
         response: { 200: EnrolledFactor },
       },
     },
-    async (request) => toEnrolledFactor(await options.confirm(request.body, request)),
+    async (request) =>
+      toEnrolledFactor(await verifyPasskeyEnrolment(passkeys, request.body, loggedInClientOf(request))),
   )
 }

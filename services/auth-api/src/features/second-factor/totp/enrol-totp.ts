@@ -1,21 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
-import type { Clock } from '@latchkey/shared/time/clock.ts'
+import { endEnrolments } from '@latchkey/shared/users/end-codes.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import type { LoggedInClient } from '../../../http/client.ts'
-import type { AccountGuard } from '../../account/account-guard.ts'
+import { addFactor, type EnrolledFactor } from '../add-factor.ts'
 import { ENROLMENT_SECONDS } from '../challenges.ts'
-import type { Enrolled, SecondFactor } from '../second-factor.ts'
-import { codeRefused } from '../verify-code.ts'
-import { findStep, generateTotpSecret, totpUri } from './totp.ts'
-
-export interface EnrolTotpDependencies {
-  guard: Pick<AccountGuard, 'change' | 'allow'>
-  secondFactor: Pick<SecondFactor, 'add' | 'secrets' | 'factorAttempts'>
-  /** What an authenticator app shows beside the name of the user. */
-  productName: string
-  localNow: Clock
-}
+import { limitAttempt } from '../factor-attempts.ts'
+import type { SecondFactor } from '../second-factor.ts'
+import { codeRefused, findStep, generateTotpSecret, TOTP, totpUri } from './totp.ts'
 
 /** A request to add an authenticator app. */
 export interface TotpRequest {
@@ -26,7 +18,7 @@ export interface TotpRequest {
 }
 
 /** A secret that a client can show as a QR code. */
-export interface Enrolment {
+export interface TotpEnrolment {
   /** The secret in base 32. */
   secret: string
   uri: string
@@ -35,54 +27,62 @@ export interface Enrolment {
 /** A user needs two to change from one device to another. Each one multiplies the chance of a guess. */
 const MAX_APPS = 3
 
-/** Creates the two functions that add an authenticator app: a secret, and its confirmation by the first code. */
-export function createEnrolTotp(dependencies: EnrolTotpDependencies) {
-  const { guard, secondFactor, productName, localNow } = dependencies
-  const { secrets, factorAttempts } = secondFactor
+/**
+ * Begins the enrolment of an authenticator app, which replaces one that is not confirmed. Throws `too_many_factors`, and what the
+ * guard throws.
+ */
+export const beginTotpEnrolment = (
+  { guard, secrets, settings, localNow }: SecondFactor,
+  { currentPassword, name }: TotpRequest,
+  client: LoggedInClient,
+): Promise<TotpEnrolment> =>
+  guard.change('addFactor', client, currentPassword, async (transaction, user, { begunUnder }) => {
+    const factors = createFactorRepository(transaction)
+    const { userid } = user
+    const apps = (await factors.find(userid)).filter(
+      ({ kind, confirmedAt }) => kind === TOTP.name && confirmedAt,
+    )
+    if (apps.length >= MAX_APPS) throw tooManyApps()
+    const secret = generateTotpSecret()
+    const data = await secrets.seal(userid, 'totp', secret)
+    await endEnrolments(transaction, userid)
+    await factors.insert(
+      { id: randomUUID(), userid, kind: TOTP.name, name, data, begunUnder },
+      new Date(localNow()),
+    )
+    const label = user.email ?? user.username
+    return { secret, uri: totpUri(secret, { issuer: settings.productName, label }) }
+  })
 
-  return {
-    /**
-     * Begins an enrolment, which replaces one that is not confirmed. Throws `too_many_factors`, and what
-     * the guard throws.
-     */
-    begin: ({ currentPassword, name }: TotpRequest, client: LoggedInClient): Promise<Enrolment> =>
-      guard.change('addApp', client, currentPassword, async (transaction, user, { begunUnder }) => {
-        const factors = createFactorRepository(transaction)
-        const { userid } = user
-        const apps = (await factors.find(userid)).filter(
-          ({ kind, confirmedAt }) => kind === 'totp' && confirmedAt,
-        )
-        if (apps.length >= MAX_APPS) throw tooManyApps()
-        const secret = generateTotpSecret()
-        const data = await secrets.sealTotp(userid, secret)
-        await factors.deletePending(userid)
-        const pending = { id: randomUUID(), userid, kind: 'totp', name, data, begunUnder } as const
-        await factors.insert(pending, new Date(localNow()))
-        const label = user.email ?? user.username
-        return { secret, uri: totpUri(secret, { issuer: productName, label }) }
-      }),
-
-    /** Confirms the enrolment by a code; returns a token of a login with it. Throws `second_factor_refused`, and what the guard throws. */
-    confirm: (code: string, client: LoggedInClient): Promise<Enrolled> =>
-      factorAttempts.run(client, { userid: client.claims.sub, purpose: 'enrolment', kind: 'totp' }, () =>
-        secondFactor.add(client, async (transaction, user) => {
-          const factors = createFactorRepository(transaction)
-          const now = localNow()
-          const pending = (await factors.find(user.userid)).find(
-            ({ kind, confirmedAt, createdAt }) =>
-              kind === 'totp' && !confirmedAt && now - createdAt.getTime() < ENROLMENT_SECONDS * 1000,
-          )
-          if (!pending) throw noEnrolment()
-          const { begunUnder } = pending
-          const { claims } = client
-          const guarded = await guard.allow(transaction, user, { begunUnder, claims, refuse: noEnrolment })
-          const step = findStep(await secrets.openTotp(user.userid, pending.data), code, now)
-          if (step === undefined) throw codeRefused()
-          await factors.confirm(pending.id, step, new Date(now))
-          return { user: guarded, kind: 'totp', amr: ['otp'] }
-        }),
-      ),
-  }
+/**
+ * Adds the authenticator app of the pending enrolment by its first code; returns a token of a login with it. Throws
+ * `second_factor_refused`, and what the guard throws.
+ */
+export function verifyTotpEnrolment(
+  secondFactor: SecondFactor,
+  code: string,
+  client: LoggedInClient,
+): Promise<EnrolledFactor> {
+  const { guard, secrets, localNow } = secondFactor
+  const { claims } = client
+  const attempt = { userid: claims.sub, purpose: 'enrolment', kind: TOTP } as const
+  return limitAttempt(secondFactor, client, attempt, () =>
+    addFactor(secondFactor, TOTP, client, async (transaction, user) => {
+      const factors = createFactorRepository(transaction)
+      const now = localNow()
+      const pending = (await factors.find(user.userid)).find(
+        ({ kind, confirmedAt, createdAt }) =>
+          kind === TOTP.name && !confirmedAt && now - createdAt.getTime() < ENROLMENT_SECONDS * 1000,
+      )
+      if (!pending) throw noEnrolment()
+      const { begunUnder } = pending
+      const guarded = await guard.allow(transaction, user, { begunUnder, claims, refuse: noEnrolment })
+      const step = findStep(await secrets.open(user.userid, 'totp', pending.data), code, now)
+      if (step === undefined) throw codeRefused()
+      await factors.confirm(pending.id, step, new Date(now))
+      return { user: guarded, amr: ['otp'] }
+    }),
+  )
 }
 
 const tooManyApps = () =>

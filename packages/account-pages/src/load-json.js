@@ -1,8 +1,0 @@
-const TIMEOUT_MS = 20_000
-
-/** Loads a file of JSON from the server. */
-export async function loadJson(url) {
-  const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) })
-  if (!response.ok) throw new Error(`${url} cannot be loaded`)
-  return response.json()
-}

@@ -1,0 +1,167 @@
+export default {
+  // Words that occur on several pages
+  account: 'Your account',
+  email: 'E-mail',
+  username: 'Username',
+  usernameHint: 'At most 20 characters. You cannot change it later.',
+  name: 'Name',
+  language: 'Language',
+  password: 'Password',
+  currentPassword: 'Current password',
+  newPassword: 'New password',
+  rules: 'What a password needs',
+  show: 'Show',
+  code: 'Code of six digits',
+  confirm: 'Enter the code',
+  confirmCode: 'Confirm',
+  save: 'Save',
+  saved: 'Saved.',
+  back: 'Back',
+  tryAgain: 'Try again',
+  startAgain: 'Start again',
+  help: 'Do you need help?',
+
+  // Log in and out
+  logIn: 'Log in',
+  logOut: 'Log out',
+  loggedOut: 'You are logged out.',
+  loggedOutHere:
+    'You are logged out in this browser. The server could not be reached, so the session ends there by itself later.',
+  sessionEnded: 'Your session has ended. Log in again.',
+  forgot: 'Forgot your password?',
+
+  // Sign up
+  signUp: 'Create an account',
+  hasAccount: 'I have an account',
+  createAccount: 'Create the account',
+  mailSent: (email) => `We have sent a mail to ${email}. Enter the code that it contains.`,
+  welcome: 'Your account is ready.',
+
+  // Reset the password
+  forgotHint: 'We send you a code, with which you choose a new password.',
+  sendCode: 'Send me a code',
+  codeSent: (email) => `If ${email} has an account, a code is on its way.`,
+  anotherCode: 'Send another code',
+  setPassword: 'Set the password',
+  passwordSet: 'The password is changed. Log in with the new one.',
+
+  // Profile
+  profile: 'Profile',
+  about: 'About you',
+  emailTitle: 'E-mail address',
+  newEmail: 'New e-mail',
+  changeEmail: 'Change the e-mail',
+  codeSentTo: (email) => `A code is on its way to ${email}.`,
+  pending: (email) => `A code is on its way to ${email}. Your e-mail changes once you enter it here.`,
+  confirmEmail: 'Confirm the e-mail',
+  emailChanged: 'The e-mail is changed. Other devices have to log in again.',
+
+  // Security
+  security: 'Security',
+  changePassword: 'Change the password',
+  endsOthers: 'Other devices then have to log in again.',
+  passwordChanged: 'The password is changed. Other devices have to log in again.',
+
+  // Second factor
+  secondFactor: 'Second factor',
+  secondStep: 'One more step',
+  factorCode: 'Code',
+  factorHint: 'Of your authenticator app, or a recovery code.',
+  stepUp: 'Confirm that it is you',
+  cancel: 'Cancel',
+  next: 'Next',
+  noFactors: 'With a second factor nobody can log in by your password alone.',
+  kinds: { totp: 'Authenticator app', passkey: 'Passkey' },
+  addedAt: (time) => `Added: ${time}`,
+  lastUsedAt: (time) => `Last used: ${time}`,
+  rename: 'Rename',
+  remove: 'Remove',
+  removeNow: 'Yes, remove it',
+  removeHint: 'You can then no longer log in with it.',
+  removeLast:
+    'It is your last one: your password alone then opens your account, and your recovery codes are deleted.',
+  removed: (name) => `${name} is removed.`,
+  addApp: 'Add an authenticator app',
+  addAppHint:
+    'An authenticator app on your telephone shows a new code every 30 seconds. You then need one to log in.',
+  firstFactorEnds:
+    'Your first second factor logs out your other devices, and cancels a new e-mail address that is not confirmed yet.',
+  deviceName: 'Name of the device (optional)',
+  scan: 'Scan this picture with the app.',
+  qr: 'QR code for an authenticator app',
+  openApp: 'Or open it in an app on this device.',
+  orType: 'Or type this key into the app: ',
+  firstCode: 'Code that the app shows',
+  factorAdded: 'Your account is protected by a second factor.',
+  factorNeeded: 'Your role needs a second factor. Add one to go on.',
+  recoveryCodes: 'Recovery codes',
+  codesLeft: (count) => `Recovery codes that are left: ${count}.`,
+  renewCodes: 'New recovery codes',
+  renewHint: 'The codes that you have stay valid until you confirm that you have stored the new ones.',
+  renewNow: 'Show new codes',
+  codesRenewed: 'The new recovery codes are valid.',
+  recoveryHint:
+    'Each of these codes logs you in once, if you lose your device. Keep them where only you can find them: they are not shown again.',
+  print: 'Print',
+  copy: 'Copy',
+  copied: 'Copied.',
+  stored: 'I have stored them',
+  logInByPasskey: 'Log in with a passkey',
+  usePasskey: 'Use your passkey',
+  addPasskey: 'Add a passkey',
+  addPasskeyHint:
+    'A passkey is on your device or in your password manager. It logs you in by fingerprint, face or PIN, without your password.',
+
+  // Devices
+  devices: 'Devices',
+  thisDevice: 'This device',
+  unknownDevice: 'Unknown device',
+  since: (time) => `Logged in: ${time}`,
+  lastUsed: (time, address) => `Last used: ${time}, from ${address}`,
+  logOutDevice: 'Log out',
+  loggedOutDevice: (device) => `${device} is logged out.`,
+  everywhere: 'Every device',
+  everywhereHint: 'Log out wherever your account is open, here too.',
+  logOutEverywhere: 'Log out everywhere',
+
+  // Delete the account
+  deleteTitle: 'Delete your account',
+  deleteHint: 'Nobody can log in to it afterwards.',
+  deleteLink: 'Delete the account…',
+  deleteWarning: (account) =>
+    `The account ${account} is deleted at once, and every device is logged out. Only our support can restore it.`,
+  deleteButton: 'Delete the account',
+  deleted: 'Your account is deleted.',
+
+  // What can go wrong
+  notLoaded: 'This page cannot be loaded',
+  unreachable: 'The server cannot be reached. Nothing that you typed is lost: try again.',
+  unavailable: 'The server has a problem. Nothing that you typed is lost: try again in a moment.',
+  tooMany: (time) => `Too many attempts. Try again in ${time}.`,
+  faults: {
+    required: 'Fill this in.',
+    code: 'The code has six digits.',
+    of: (message) => `This ${message}.`,
+  },
+  problems: {
+    'invalid-credentials': 'The password is wrong, or there is no such account.',
+    'wrong-password': 'The current password is wrong.',
+    'password-refused': 'This password does not follow the rules.',
+    'email-taken': 'This e-mail is in use already.',
+    'username-taken': 'This username is taken. Choose another one.',
+    'reset-refused': 'This code is wrong or has expired. Try again, or send another code.',
+    'signup-refused': 'This code is wrong or has expired. Try again, or start again.',
+    'email-change-refused': 'This code is wrong or has expired. Try again, or change the e-mail again.',
+    'second-factor-refused':
+      'This code is wrong or was used. Wait for the next one; the clock of your device has to be right.',
+    'password-exposed':
+      'Too many wrong codes were sent after this password. Set a new one by “Forgot your password?”, or use a recovery code or a passkey.',
+    'challenge-refused': 'This took too long, or too many codes were wrong. Start again.',
+    'too-many-factors': 'You have as many as you can. Remove one first.',
+    'passkey-refused': 'This passkey is not accepted. Try another way.',
+    'passkey-cancelled': 'No passkey was used. Try again, or try another way.',
+    'passkey-exists': 'This device has a passkey for this account already.',
+    'last-factor': 'Your role needs a second factor. Add another one before you remove this one.',
+    cancelled: 'Without this step nothing was changed.',
+  },
+}

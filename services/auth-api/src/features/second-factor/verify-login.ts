@@ -1,0 +1,59 @@
+import type { AppError } from '@latchkey/shared/errors/app-error.ts'
+import { toNumericDate } from '@latchkey/shared/time/clock.ts'
+import type { User } from '@latchkey/shared/users/user.ts'
+import type { Client } from '../../http/client.ts'
+import type { IssuedToken } from '../../tokens/issue-token.ts'
+import { MULTI_FACTOR } from '../../tokens/require-login.ts'
+import { type Challenge, challengeRefused, LOGIN } from './challenges.ts'
+import { limitAttempt } from './factor-attempts.ts'
+import type { FactorTraits, VerifyFactor } from './factor-traits.ts'
+import type { SecondFactor } from './second-factor.ts'
+
+export interface FactorLogin {
+  challenge: Challenge
+  kind: FactorTraits
+  verify: VerifyFactor
+  /** Default: the user of the challenge. */
+  userid?: string
+  /** The refusal where no user has the id. Default: `challenge_refused`. */
+  userNotFound?: () => AppError
+}
+
+/**
+ * Exchanges the challenge of a login and a factor for a token. Mails about a new client, and remembers its address for logins by
+ * the password. Throws what `limitAttempt` and `verify` throw.
+ */
+export async function verifyLogin(
+  secondFactor: SecondFactor,
+  { challenge, kind, verify, userid = challenge.sub, userNotFound = challengeRefused }: FactorLogin,
+  client: Client,
+): Promise<IssuedToken> {
+  const { knownAddresses, notifyNewClient, field } = secondFactor
+  const followsPassword = challenge.aud === LOGIN
+  const attempt = { userid, purpose: 'login', kind, challenge: challenge.jti, followsPassword } as const
+  const { user, issued } = await limitAttempt(secondFactor, client, attempt, () =>
+    logIn(secondFactor, { challenge, verify, userid, userNotFound }, client),
+  )
+  await notifyNewClient(user, client.audit)
+  await knownAddresses.remember(client.request, user[field] ?? user.userid)
+  return issued
+}
+
+async function logIn(
+  { usersIn, transaction, challenges, issueToken, localNow }: SecondFactor,
+  { challenge, verify, userid, userNotFound }: Required<Omit<FactorLogin, 'kind'>>,
+  { audit }: Client,
+): Promise<{ user: User; issued: IssuedToken }> {
+  const readAt = toNumericDate(localNow())
+  const [user, amr] = await transaction(async (db) => {
+    const user = await usersIn(db).lockAndFind(userid)
+    if (!user || user.deletedAt) throw userNotFound()
+    // A refused factor rolls this back, and the challenge can be answered again.
+    await challenges.use(db, user, challenge)
+    return [user, await verify(db, user)] as const
+  })
+  audit.report({ name: 'login.succeeded', userid: user.userid })
+  const first = challenge.aud === LOGIN ? ['pwd'] : []
+  const issued = await issueToken(user, readAt, audit, { amr: [...first, ...amr, MULTI_FACTOR] })
+  return { user, issued }
+}
