@@ -17,7 +17,7 @@ const server = createServer(async (socket) => {
   connected--
   if (connected > 0) return
   server.close()
-  await rm(dirname(path), { recursive: true, force: true })
+  await rm(dirname(path), { recursive: true, force: true, maxRetries: 10 })
 }).listen(path)
 await once(server, 'listening')
 process.stdout.write('listening\n')

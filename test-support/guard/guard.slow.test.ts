@@ -14,6 +14,7 @@ const CONFIG = 'test-support/guard/fixture/vitest.config.ts'
 
 interface Notes {
   pids?: number[]
+  folder?: string
   server?: string
   container?: string
   waits?: boolean
@@ -41,9 +42,11 @@ it.each(['SIGINT', 'SIGTERM', 'SIGKILL', undefined] as const)(
     }
     await exited
 
-    const { pids = [], server = '', container } = read(path)
+    const { pids = [], folder: left = '', server = '', container } = read(path)
     expect(pids).toHaveLength(4)
     await expect.poll(() => pids.filter(isAlive)).toEqual([])
+    expect(left).not.toBe('')
+    await expect.poll(() => existsSync(left)).toBe(false)
     await expect.poll(() => answers(Number(new URL(server).port))).toBe(false)
     if (hasDocker()) expect(await isReaped(String(container))).toBe(true)
   },

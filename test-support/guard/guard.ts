@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { subscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { mkdtemp } from 'node:fs/promises'
+import { chmod, mkdtemp } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { stopProcesses } from './stop-processes.ts'
 
 /** What a process of a run has started. */
@@ -19,10 +19,13 @@ let connection: Socket | undefined
 
 /**
  * Starts a process that outlives this run: it ends and removes what a process of the run had started when that was killed or
- * interrupted. Resolves with its address.
+ * interrupted, and the folder for temporary files after each run. Resolves with its address, which is in that folder.
  */
 export async function startGuard(): Promise<string> {
-  const path = join(await mkdtemp(join(tmpdir(), 'latchkey-guard-')), 'socket')
+  const folder = await mkdtemp(join(tmpdir(), 'latchkey-guard-'))
+  // As /tmp: tests start programs as other users.
+  await chmod(folder, 0o1777)
+  const path = join(folder, 'socket')
   const guard = spawn(process.execPath, [join(import.meta.dirname, 'guard-program.ts'), path], {
     // Ctrl-C is for a whole group of processes.
     detached: true,
@@ -34,9 +37,10 @@ export async function startGuard(): Promise<string> {
   return path
 }
 
-/** From now on the guard knows each process that this one starts. */
+/** From now on the guard knows each process that this one starts, and temporary files are in the folder that it removes. */
 export async function connectToGuard(path: string): Promise<void> {
   if (connection) return
+  process.env.TMPDIR = dirname(path)
   connection = connect(path).unref()
   // A run goes on where its guard was killed.
   connection.on('error', () => undefined)
