@@ -42,7 +42,7 @@ function views() {
     forgot: { render: requestReset },
     code: { render: confirmReset },
     password: { render: setPassword },
-    ...(settings.signUp && { signup: { render: signUp }, 'signup-code': { render: confirmSignUp } }),
+    ...(settings.sign_up && { signup: { render: signUp }, 'signup-code': { render: confirmSignUp } }),
     ...(settings.apps && {
       'second-step': { render: secondFactor },
       'add-passkey': { isPrivate: true, isForEnrolment: true, render: addPasskey },

@@ -87,7 +87,7 @@ describe('the files of /account/', () => {
       login_field: 'email',
       refresh_window_seconds: 300,
       confirms_email: false,
-      signUp: false,
+      sign_up: false,
       deletion: false,
       sessions: false,
       apps: false,

@@ -43,7 +43,8 @@ const Document = z.object({
     responses: z.record(z.string(), Response),
   }),
 })
-const Described = z.looseObject({ type: z.string() })
+const MemberName = z.string().regex(/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/)
+const Described = z.object({ type: z.string() }).and(z.record(MemberName, z.unknown()))
 
 type Operation = Awaited<ReturnType<typeof readOperations>>[number]
 

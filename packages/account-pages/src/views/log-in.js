@@ -52,6 +52,6 @@ export async function logIn({ state }) {
     if (chosen && byPasskey.isConnected) byPasskey.requestSubmit()
   }
   if (await canOfferPasskeys()) void offerPasskeys()
-  const others = [link('forgot', texts.forgot), settings.signUp && link('signup', texts.signUp)]
+  const others = [link('forgot', texts.forgot), settings.sign_up && link('signup', texts.signUp)]
   return { title: texts.logIn, content: [login, ...(hasPasskeys() ? [byPasskey] : []), links(...others)] }
 }

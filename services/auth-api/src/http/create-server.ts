@@ -7,9 +7,10 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify'
-import { serializerCompiler, validatorCompiler } from 'fastify-type-provider-zod'
+import { serializerCompiler } from 'fastify-type-provider-zod'
 import { createClientErrorHandler } from './client-errors.ts'
 import { fromStatus, sendProblem } from './problem-details.ts'
+import { compileValidator } from './renamed-members.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 const REQUEST_TIMEOUT_MS = 30_000
@@ -74,7 +75,7 @@ export function createServer({
     },
     clientErrorHandler: createClientErrorHandler(logger),
   })
-  server.setValidatorCompiler(validatorCompiler)
+  server.setValidatorCompiler(compileValidator)
   server.setSerializerCompiler(serializerCompiler)
   return server
 }
