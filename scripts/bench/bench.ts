@@ -39,7 +39,6 @@ const ROWS: Readonly<Record<string, (target: Target) => Promise<Line[]>>> = {
   memory: (target) => measureMemory(target, seconds),
   mail: measureMail,
   growth: (target) => measureGrowth(target, { sizes: users, seconds }),
-  // The last: it ends tokens and accounts.
   'round trips': measureRoundTrips,
 }
 const chosen = Object.entries(ROWS).filter(

@@ -2,20 +2,12 @@ import type { Database } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { getScheme } from '@latchkey/shared/passwords/schemes.ts'
 import type { Line } from './line.ts'
-import { HTTP_ROWS, type HttpRow } from './rows.ts'
+import { type HttpRow, ROWS_WITHOUT_ARGON2 } from './rows.ts'
 import { startNamedHost } from './run/hosts.ts'
 import { type Load, sendLoad } from './run/load.ts'
 import { type BenchUser, PASSWORD, type Target } from './run/target.ts'
 
-const ROUTES = [
-  'ping, fresh tokens',
-  'profile, read',
-  'profile, write',
-  'login, sha1',
-  'refresh',
-  'reset request',
-]
-/** How many users the requests name in turn. */
+/** Users whom the requests name in turn. */
 const SAMPLE = 20_000
 /** PostgreSQL adds what a connection has read once that is closed. */
 const ROWS_READ = {
@@ -39,7 +31,7 @@ export async function measureGrowth(
     for (const users of sizes.toSorted((a, b) => a - b)) {
       const sample = await growTo(db, users)
       const grown = { ...target, users: { sha1: sample, argon2id: sample } }
-      for (const row of HTTP_ROWS.filter(({ name }) => ROUTES.includes(name)))
+      for (const row of ROWS_WITHOUT_ARGON2)
         lines.push(await measureRoute(db, grown, { row, users, seconds }))
     }
   } finally {

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Line } from './line.ts'
 import type { HttpRow } from './rows.ts'
 import type { Host } from './run/host.ts'
@@ -52,13 +51,9 @@ async function measureOnce(row: HttpRow, target: Target, host: Host, seconds: nu
   const url = `${host.url}${row.path}`
   // Until the code is compiled, and what is remembered is there.
   await sendLoad({ ...row.order(target, WARM_SECONDS), url, seconds: WARM_SECONDS })
-  await wait(row.pauseMs ?? 0)
   const before = await host.cpuMicros()
-  const [{ answers, perSecond, p50Ms, p99Ms }] = await Promise.all([
-    sendLoad({ ...row.order(target, seconds), url, seconds }),
-    row.besides && sendLoad({ ...row.besides(target), url: `${host.url}/login`, seconds }),
-  ])
+  const { answers, perSecond, p50Ms, p99Ms } = await sendLoad({ ...row.order(target, seconds), url, seconds })
   if (answers === 0) throw new Error(`${host.name} answered nothing within ${seconds} s: ${row.name}`)
-  const cpuMicros = row.besides ? Number.NaN : ((await host.cpuMicros()) - before) / answers
+  const cpuMicros = ((await host.cpuMicros()) - before) / answers
   return { perSecond, cpuMicros, p50Ms, p99Ms }
 }

@@ -7,7 +7,7 @@ import type { Target } from './run/target.ts'
 
 const HOSTS: readonly HostName[] = ['latchkey', 'fastify + @fastify/jwt + pg', 'fastify']
 const IDLE_MS = 5_000
-/** What a replica does all day. */
+/** The requests that a replica answers all day. */
 const DAILY = ['ping, remembered token', 'profile, read', 'login, argon2id']
 /** Ten times the connections that are enough for all that a replica can answer, and how it may refuse. */
 const OVERLOAD = { connections: 640, refusals: [429, 503] }

@@ -1,16 +1,15 @@
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import type { Line } from './line.ts'
-import { createRoundTripRows, type RoundTripRow, type Send } from './round-trip-rows.ts'
-import { type HostName, startNamedHost } from './run/hosts.ts'
-import { median } from './run/load.ts'
+import { type HttpRow, ROWS_WITHOUT_ARGON2 } from './rows.ts'
+import { startNamedHost } from './run/hosts.ts'
+import { median, signTokens } from './run/load.ts'
 import type { Target } from './run/target.ts'
 
 /** The time of one round trip between two regions of one continent or of two. */
 const ROUND_TRIP_MS = 80
 const REQUESTS = 7
-/** What a request writes later is in the database within a second: its mail is queued, and its events are recorded. */
+/** The time until a request has written all: within a second its mail is queued, and its events are recorded. */
 const SETTLE_MS = 1_100
 /** Requests before the measurement, which open the connections and prepare the statements. */
 const WARM_REQUESTS = 3
@@ -22,58 +21,40 @@ const WARM_REQUESTS = 3
 export async function measureRoundTrips(target: Target): Promise<Line[]> {
   await using database = await startCounter(target.databaseUrl)
   await using queue = await startCounter(target.queueUrl)
-  const db = await openDatabase(target.databaseUrl)
-  try {
-    const lines: Line[] = []
-    for (const [name, rows = []] of Object.entries(
-      Object.groupBy(createRoundTripRows(db, target), ({ host }) => host),
-    )) {
-      const urls = { databaseUrl: database.url, queueUrl: queue.url }
-      await using host = await startNamedHost(name as HostName, { ...target, ...urls })
-      const send = createSend(host.url)
-      for (const row of rows) lines.push(await measureRow(row, send, { database, queue }))
-    }
-    return lines
-  } finally {
-    await db.close()
+  const urls = { databaseUrl: database.url, queueUrl: queue.url }
+  await using host = await startNamedHost('latchkey, PASSWORD_HASH=sha1', { ...target, ...urls })
+  const lines: Line[] = []
+  for (const row of ROWS_WITHOUT_ARGON2) {
+    const send = createSend(host.url, row, target)
+    for (let index = 0; index < WARM_REQUESTS; index++) await send()
+    const near = await measureRequests(send, { database, queue }, 0)
+    const far = await measureRequests(send, { database, queue }, ROUND_TRIP_MS)
+    lines.push({
+      host: row.name,
+      // Counted with the delay: without it, an answer can come before all is sent that is sent together.
+      'to the database': far.database,
+      'to the queue': far.queue,
+      'ms near': near.ms,
+      'ms far': far.ms,
+      'expected ms': near.ms + far.database * ROUND_TRIP_MS,
+    })
   }
-}
-
-interface Servers {
-  database: Counter
-  queue: Counter
-}
-
-async function measureRow(row: RoundTripRow, send: Send, servers: Servers): Promise<Line> {
-  for (let index = 0; index < WARM_REQUESTS; index++) await send(await row.prepare(send))
-  const near = await measureRequests(row, send, servers, 0)
-  const far = await measureRequests(row, send, servers, ROUND_TRIP_MS)
-  return {
-    host: row.name,
-    // Counted with the delay: without it, an answer can come before all is sent that is sent together.
-    'to the database': far.database,
-    'to the queue': far.queue,
-    'ms near': near.ms,
-    'ms far': far.ms,
-    'expected ms': near.ms + far.database * ROUND_TRIP_MS,
-  }
+  return lines
 }
 
 /** Returns the medians of some requests, with a delay of the database that only the measured requests have. */
 async function measureRequests(
-  { prepare }: RoundTripRow,
-  send: Send,
-  { database, queue }: Servers,
+  send: () => Promise<void>,
+  { database, queue }: { database: Counter; queue: Counter },
   delayMs: number,
 ) {
   const measured: { ms: number; database: number; queue: number }[] = []
   for (let index = 0; index < REQUESTS; index++) {
-    const request = await prepare(send)
     await wait(SETTLE_MS)
     database.delayMs = delayMs
     const before = { database: database.count, queue: queue.count }
     const begun = performance.now()
-    await send(request)
+    await send()
     measured.push({
       ms: performance.now() - begun,
       database: database.count - before.database,
@@ -88,10 +69,14 @@ async function measureRequests(
   }
 }
 
-/** Returns what sends a request, and throws at another status than that of the request. */
-const createSend =
-  (url: string): Send =>
-  async ({ method, path, status, body, authorization }) => {
+/** Returns a function that sends the next request of a row, and throws at another status than that of the row. */
+function createSend(url: string, { path, order }: HttpRow, target: Target): () => Promise<void> {
+  const { method, bodies = [], tokens, status } = order(target, 1)
+  const authorizations = tokens ? signTokens({ ...tokens, count: Math.min(tokens.count, 256) }) : []
+  let next = 0
+  return async () => {
+    const index = next++
+    const [body, authorization] = [bodies, authorizations].map((list) => list[index % list.length])
     const response = await fetch(`${url}${path}`, {
       method,
       headers: {
@@ -102,8 +87,8 @@ const createSend =
     })
     const text = await response.text()
     if (response.status !== status) throw new Error(`${path} was answered ${response.status}: ${text}`)
-    return text ? JSON.parse(text) : {}
   }
+}
 
 type Counter = Awaited<ReturnType<typeof startCounter>>
 

@@ -5,8 +5,8 @@ const THREADS = '/proc/self/task'
 const NICE = 5
 
 /**
- * Lowers the priority of the threads of libuv's pool, which hash, on Linux. Other requests then do not wait for hashes: in
- * the bench row "ping, 1,000 a second during logins" the median is 2.2 instead of 4.4 ms.
+ * Lowers the priority of the threads of libuv's pool, which hash, on Linux. Other requests then do not wait for hashes: of
+ * 1,000 pings a second during logins the median is 2.2 instead of 4.4 ms.
  */
 export async function lowerPoolPriority(): Promise<void> {
   const ids = await readdir(THREADS).catch(() => [])

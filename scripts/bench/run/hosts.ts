@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { type Host, startHost } from './host.ts'
 import type { Target } from './target.ts'
@@ -12,20 +11,10 @@ const COMPILED_ONCE = { NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node
 /** High enough that no limit is reached; each is counted as in production. */
 const LIMIT = '1000000000'
 
-/** Features whose endpoints are measured one request at a time. */
-const EVERY_FEATURE = {
-  PASSWORD_HASH: 'sha1',
-  ACCOUNT_DELETION: 'on',
-  SECOND_FACTOR: 'on',
-  FACTOR_SECRET: randomBytes(32).toString('base64'),
-}
-
 /** The servers that are measured: Latchkey, its peer, and plain Fastify, on which both are built. */
 export const HOSTS = {
   latchkey: { file: LATCHKEY, settings: { PASSWORD_HASH: 'argon2id' } },
   'latchkey, PASSWORD_HASH=sha1': { file: LATCHKEY, settings: { PASSWORD_HASH: 'sha1' } },
-  'latchkey, every feature': { file: LATCHKEY, settings: EVERY_FEATURE },
-  'latchkey, every feature, SESSIONS=on': { file: LATCHKEY, settings: { ...EVERY_FEATURE, SESSIONS: 'on' } },
   'fastify + @fastify/jwt + pg': { file: 'scripts/bench/peers/fastify-jwt.ts', settings: {} },
   fastify: { file: 'scripts/bench/peers/fastify.ts', settings: {} },
 } as const satisfies Record<string, { file: string; settings: Record<string, string> }>
@@ -59,7 +48,7 @@ export function startWorker(target: Target, mailUrl: string): Promise<Host> {
 }
 
 /** The settings of production, but for limits that are never reached. */
-export const environmentOf = ({
+const environmentOf = ({
   databaseUrl,
   queueUrl,
   jwtSecret,

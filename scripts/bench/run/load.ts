@@ -10,8 +10,6 @@ export interface LoadOrder {
   tokens?: TokenOrder
   connections: number
   seconds: number
-  /** Requests a second, at most. Default: no limit. */
-  rate?: number
   /** The status of every answer. */
   status: number
   /** Statuses of refusals, which do not count as answers. Default: none. */
@@ -36,7 +34,7 @@ export interface Load {
 
 /** Sends the requests; throws if an answer has another status. */
 export async function sendLoad(order: LoadOrder): Promise<Load> {
-  const { url, method, bodies = [], tokens, connections, seconds, rate, status, refusals = [] } = order
+  const { url, method, bodies = [], tokens, connections, seconds, status, refusals = [] } = order
   const authorizations = tokens ? signTokens(tokens) : []
   const requestOf = (index: number) => ({
     method,
@@ -53,7 +51,6 @@ export async function sendLoad(order: LoadOrder): Promise<Load> {
     connections,
     duration: seconds,
     timeout: 30,
-    ...(rate ? { overallRate: rate } : {}),
     ...(isAlwaysSame
       ? requestOf(0)
       : { requests: [{ setupRequest: (request) => ({ ...request, ...requestOf(next++) }) }] }),

@@ -8,7 +8,7 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 export const PASSWORD = 'c0rrect-Horse!'
 const USERS = 256
 
-/** Where the services work, and who their users are. */
+/** The servers and users that all hosts share. */
 export interface Target {
   databaseUrl: string
   queueUrl: string

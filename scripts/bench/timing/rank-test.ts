@@ -1,8 +1,8 @@
-/** What a rank test of Mann and Whitney says about two samples. */
+/** The result of a rank test of Mann and Whitney on two samples. */
 export interface RankTest {
   /** The share of pairs in which the first is above the second; 0.5 where neither tends to be. */
   shareAbove: number
-  /** How many standard deviations that share is away from 0.5, if both samples come from the same distribution. */
+  /** The distance of that share from 0.5 in standard deviations, if both samples come from the same distribution. */
   deviations: number
 }
 

@@ -2,7 +2,7 @@ import type { Database } from '@latchkey/shared/database/database.ts'
 import { storeUser } from '../run/store-user.ts'
 import { PASSWORD, type Target } from '../run/target.ts'
 
-/** What an e-mail may be. Requests about all kinds of a row must take the same time. */
+/** The kinds of e-mail. Requests about all kinds of a row must take the same time. */
 export type Kind = 'unknown' | 'known' | 'deleted'
 
 export interface TimedRequest {
