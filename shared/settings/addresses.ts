@@ -4,7 +4,7 @@ import { DATABASE_PROTOCOLS } from '../database/dialects.ts'
 import type { Fault } from './fault.ts'
 import { hostsOf } from './setting.ts'
 
-/** What is wrong with an issuer. Any text without spaces is one; what looks like a web address has to be one. */
+/** Returns what is wrong with an issuer. Any text without spaces is one; what looks like a web address has to be one. */
 export function findIssuerFault(text: string): Fault | undefined {
   if (/[\s\p{Cc}]/u.test(text)) return { message: 'must not contain white space or control characters' }
   if (text.includes('://') && !isHttpUrl(text))
@@ -12,7 +12,7 @@ export function findIssuerFault(text: string): Fault | undefined {
   return undefined
 }
 
-/** What is wrong with the host of a database; nothing for a URL of something else. */
+/** Returns what is wrong with the host of a database; nothing for a URL of something else. */
 export function findDatabaseFault(text: string): Fault | undefined {
   if (!DATABASE_PROTOCOLS.some((name) => text.startsWith(`${name}:`))) return undefined
   const [address = '', query = ''] = text.split('?', 2)
@@ -29,7 +29,7 @@ export function findDatabaseFault(text: string): Fault | undefined {
 export const isHttpUrl = (text: string): boolean =>
   ['http:', 'https:'].includes(URL.parse(text)?.protocol ?? '')
 
-/** What is wrong with a list of origins (RFC 6454). A browser sends exactly this form, and it is compared as text. */
+/** Returns what is wrong with a list of origins (RFC 6454). A browser sends exactly this form, and it is compared as text. */
 export function findCorsFault(items: readonly string[]): Fault | undefined {
   const origins = items.map(originOf)
   if (origins.every((origin, index) => origin === items[index])) return undefined
@@ -48,15 +48,15 @@ function originOf(text: string): string | undefined {
   return `${url.protocol}//${url.host}`
 }
 
-/** Whether a text is a domain to which passkeys can belong: no address of a host, and no public top-level domain. */
+/** True for a domain to which passkeys can belong: no address of a host, and no public top-level domain. */
 export const isPasskeyDomain = (text: string): boolean =>
   text === 'localhost' || /^(?!\d+(\.\d+)*$)([a-z\d-]+\.)+[a-z\d-]+$/.test(text)
 
-/** Whether browsers offer passkeys on a page (WebAuthn §13.4.9): in a secure context, by a domain. */
+/** True for a page on which browsers offer passkeys (WebAuthn §13.4.9): in a secure context, by a domain. */
 export const isPasskeyPage = ({ protocol, hostname }: URL): boolean =>
   isPasskeyDomain(hostname) && (protocol === 'https:' || (protocol === 'http:' && hostname === 'localhost'))
 
-/** What is wrong with a list of origins that use passkeys. */
+/** Returns what is wrong with a list of origins that use passkeys. */
 export function findPasskeyOriginsFault(items: readonly string[]): Fault | undefined {
   const isRight = (item: string) => {
     const url = URL.parse(item)
@@ -70,7 +70,7 @@ export function findPasskeyOriginsFault(items: readonly string[]): Fault | undef
       }
 }
 
-/** What is wrong with Fastify's list of trusted proxies. Wide networks would, together, trust every client. */
+/** Returns what is wrong with Fastify's list of trusted proxies. Wide networks would, together, trust every client. */
 export function findProxyFault(items: readonly string[]): Fault | undefined {
   return items.every((item) => TrustedProxy.safeParse(item).success && !isTooWide(item))
     ? undefined
@@ -116,6 +116,6 @@ export function findSenderDomain(text: string): string | undefined {
   return /\p{Cc}/u.test(text) ? undefined : (bare ?? bracketed)
 }
 
-/** What is wrong with the sender of the mails. */
+/** Returns what is wrong with the sender of the mails. */
 export const findSenderFault = (text: string): Fault | undefined =>
   findSenderDomain(text) === undefined ? { message: 'must be one address' } : undefined

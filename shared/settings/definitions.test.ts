@@ -8,7 +8,7 @@ import type { Setting } from './setting.ts'
 import { collectFaults } from './settings-error.ts'
 
 const NAMES = Object.keys(SETTINGS) as SettingName[]
-/** What no fault should repeat. */
+/** A text that no fault may repeat. */
 const VALUE = 'hunter2'
 
 const faultsOf = (name: SettingName, value: string | undefined) =>

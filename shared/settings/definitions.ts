@@ -21,12 +21,15 @@ import type { Fault } from './fault.ts'
 import { privateKey, privateKeyFile } from './private-key-setting.ts'
 import {
   checked,
+  type DerivedDefault,
   type Environment,
   list,
   matchingText,
   oneOf,
+  onOrOff,
   optional,
   port,
+  previousSecret,
   seconds,
   secret,
   setting,
@@ -42,6 +45,11 @@ const LONGEST_TIMER_SECONDS = 1_000_000
 const QUEUE_PROTOCOLS = [...REDIS_PROTOCOLS, ...postgres.protocols]
 
 const DEFAULT_PORT = 8080
+
+const ON_IN_DEV: DerivedDefault = {
+  text: '`on` in dev and test, elsewhere `off`',
+  derive: ({ APP_ENV }) => (hasDemoUsers(APP_ENV) ? 'on' : 'off'),
+}
 
 /** The port for health and metrics; both services can run on one host. */
 const METRICS_PORTS: Readonly<Record<string, string>> = { 'auth-api': '9464', 'mailer-worker': '9465' }
@@ -88,22 +96,8 @@ export const SETTINGS = {
     example: '10.0.0.0/8',
   }),
 
-  DOCS_PAGE: oneOf(['on', 'off'], {
-    description: 'Whether `/docs` shows the API.',
-    default: {
-      text: '`on` in dev and test, elsewhere `off`',
-      derive: ({ APP_ENV }) => (hasDemoUsers(APP_ENV) ? 'on' : 'off'),
-    },
-    example: 'on',
-  }),
-  ACCOUNT_PAGES: oneOf(['on', 'off'], {
-    description: 'Whether `/account/` has the account pages.',
-    default: {
-      text: '`on` in dev and test, elsewhere `off`',
-      derive: ({ APP_ENV }) => (hasDemoUsers(APP_ENV) ? 'on' : 'off'),
-    },
-    example: 'on',
-  }),
+  DOCS_PAGE: onOrOff({ description: 'Whether `/docs` shows the API.', default: ON_IN_DEV }),
+  ACCOUNT_PAGES: onOrOff({ description: 'Whether `/account/` has the account pages.', default: ON_IN_DEV }),
 
   // Tokens
   API_SERVER: setting(checked(TEXT, findIssuerFault), {
@@ -126,11 +120,10 @@ export const SETTINGS = {
       default: { text: '**required** with HS512', derive: () => undefined },
     }),
   ),
-  JWT_SECRET_PREVIOUS: optional(
-    secret(64, {
-      description: 'Key that still verifies tokens during a rotation and signs none.',
-      remedy: 'Set it to the previous JWT_SECRET, or leave it empty.',
-    }),
+  JWT_SECRET_PREVIOUS: previousSecret(
+    64,
+    'JWT_SECRET',
+    'Key that still verifies tokens during a rotation and signs none.',
   ),
   JWT_PRIVATE_KEY: optional(
     privateKey('Private key that signs tokens: Ed25519 for EdDSA, P-256 for ES256, RSA for RS256.'),
@@ -162,10 +155,9 @@ export const SETTINGS = {
     description: 'Time after a login in which its tokens can be refreshed; 0 sets no limit.',
     default: 2_592_000,
   }),
-  SESSIONS: oneOf(['on', 'off'], {
+  SESSIONS: onOrOff({
     description: 'Whether users can list and end their sessions by `/sessions`.',
     default: 'off',
-    example: 'on',
   }),
   REVOCATION_CACHE: seconds({
     description: 'Time until a revoked token is refused; 0 asks the database on each request.',
@@ -252,13 +244,12 @@ export const SETTINGS = {
   }),
 
   // Second factor
-  SECOND_FACTOR: oneOf(['on', 'off'], {
+  SECOND_FACTOR: onOrOff({
     description: 'Whether users can add a second factor. Needs `FACTOR_SECRET`.',
     default: {
       text: '`on` in dev and test where `FACTOR_SECRET` is set, elsewhere `off`',
       derive: ({ APP_ENV, FACTOR_SECRET }) => (hasDemoUsers(APP_ENV) && FACTOR_SECRET ? 'on' : 'off'),
     },
-    example: 'on',
   }),
   SECOND_FACTOR_ROLES: list(findRoleNamesFault, {
     description: 'Roles that need a second factor for every route.',
@@ -269,11 +260,10 @@ export const SETTINGS = {
       description: 'Key that seals the secrets of second factors and signs the challenges of a login.',
     }),
   ),
-  FACTOR_SECRET_PREVIOUS: optional(
-    secret(32, {
-      description: 'Key that still opens secrets of second factors during a rotation and seals none.',
-      remedy: 'Set it to the previous FACTOR_SECRET, or leave it empty.',
-    }),
+  FACTOR_SECRET_PREVIOUS: previousSecret(
+    32,
+    'FACTOR_SECRET',
+    'Key that still opens secrets of second factors during a rotation and seals none.',
   ),
 
   PASSKEY_ORIGINS: list(findPasskeyOriginsFault, {
@@ -310,17 +300,15 @@ export const SETTINGS = {
     default: 'immediate',
     example: 'confirmed',
   }),
-  ACCOUNT_DELETION: oneOf(['on', 'off'], {
+  ACCOUNT_DELETION: onOrOff({
     description: 'Whether users may delete their account by `POST /profile/delete`.',
     default: 'off',
-    example: 'on',
   }),
 
   // Sign-up
-  SIGN_UP: oneOf(['on', 'off'], {
+  SIGN_UP: onOrOff({
     description: 'Whether anybody may create an account by `POST /signup`.',
     default: 'off',
-    example: 'on',
   }),
   SIGN_UP_DOMAINS: list(findDomainsFault, {
     description: 'Domains of the e-mails that may sign up; empty for any.',
@@ -367,11 +355,10 @@ export const SETTINGS = {
     example: 'redis://queue.example.com:6379',
   }),
   MAIL_SECRET: secret(32, { description: 'Key that seals the variables of a queued mail.' }),
-  MAIL_SECRET_PREVIOUS: optional(
-    secret(32, {
-      description: 'Key that still opens queued mail during a rotation and seals none.',
-      remedy: 'Set it to the previous MAIL_SECRET, or leave it empty.',
-    }),
+  MAIL_SECRET_PREVIOUS: previousSecret(
+    32,
+    'MAIL_SECRET',
+    'Key that still opens queued mail during a rotation and seals none.',
   ),
   MAIL_URL: url([], {
     description: 'How mail is sent, chosen by the scheme.',
@@ -407,16 +394,15 @@ export const SETTINGS = {
       'Colour of the mails and the account pages; quote it in a file of settings, where `#` begins a comment.',
     default: '#3b5bdb',
   }),
-  NOTICE_ROLES_CHANGED: oneOf(['on', 'off'], {
+  NOTICE_ROLES_CHANGED: onOrOff({
     description: 'Whether a user gets a mail when an admin changes their role.',
     default: 'on',
   }),
-  NOTICE_NEW_CLIENT: oneOf(['on', 'off'], {
+  NOTICE_NEW_CLIENT: onOrOff({
     description: 'Whether a user gets a mail about a login from a new client, at most one an hour.',
     default: 'off',
-    example: 'on',
   }),
-  NOTICE_FAILED_LOGINS: oneOf(['on', 'off'], {
+  NOTICE_FAILED_LOGINS: onOrOff({
     description:
       'Whether a user gets a mail about many refused logins, and about several second factors that were refused after the right password, at most one of each a day.',
     default: 'on',
@@ -528,15 +514,17 @@ function findDomainsFault(domains: readonly string[]): Fault | undefined {
 function findPropertyNamesFault(names: readonly string[]): Fault | undefined {
   if (names.some((name) => name.startsWith(INTERNAL_PROPERTY_PREFIX)))
     return { message: `must not name internal properties, which begin with ${INTERNAL_PROPERTY_PREFIX}` }
-  // A name that no row can have is a mistake, such as a path or a JSON array.
-  return names.some((name) => [...name].length > MAX_LENGTH.propertyName || /[\p{Cc}[\]{}"']/u.test(name))
-    ? { message: `must be names of at most ${MAX_LENGTH.propertyName} characters, separated by commas` }
-    : undefined
+  return findNamesFault('names', names, MAX_LENGTH.propertyName)
 }
 
 function findRoleNamesFault(names: readonly string[]): Fault | undefined {
-  return names.some((name) => [...name].length > MAX_LENGTH.role || /[\p{Cc}[\]{}"']/u.test(name))
-    ? { message: `must be roles of at most ${MAX_LENGTH.role} characters, separated by commas` }
+  return findNamesFault('roles', names, MAX_LENGTH.role)
+}
+
+/** A name that no row can have is a mistake, such as a path or a JSON array. */
+function findNamesFault(kind: string, names: readonly string[], maximum: number): Fault | undefined {
+  return names.some((name) => [...name].length > maximum || /[\p{Cc}[\]{}"']/u.test(name))
+    ? { message: `must be ${kind} of at most ${maximum} characters, separated by commas` }
     : undefined
 }
 

@@ -1,4 +1,4 @@
-/** What is wrong with a value: a predicate of the setting's name, and what to do where the example does not say it. */
+/** The fault of a value: a predicate of the setting's name, and what to do where the example does not say it. */
 export interface Fault {
   readonly message: string
   readonly remedy?: string

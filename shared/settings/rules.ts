@@ -6,7 +6,7 @@ import type { Environment } from './setting.ts'
 
 type Faults = readonly (readonly [SettingName, Fault])[]
 
-/** What is wrong with settings that are each valid, but not together. A rule is checked where all of its settings are read. */
+/** A condition on settings that are each valid, but perhaps not together. It is checked where all of its settings are read. */
 interface Rule {
   readonly names: readonly SettingName[]
   readonly findFaults: (settings: Settings, environment: Environment) => Faults
@@ -100,7 +100,7 @@ export const RULES: readonly Rule[] = [
 
 type KeySettings = Settings<(typeof KEY_SETTINGS)[number]>
 
-/** What is wrong with the key that signs. */
+/** Returns what is wrong with the key that signs. */
 function findSignerFaults(settings: KeySettings): Faults {
   const { JWT_ALGORITHM: algorithm, JWT_SECRET: secret, JWT_PRIVATE_KEY: inline } = settings
   const name = inline ? 'JWT_PRIVATE_KEY' : 'JWT_PRIVATE_KEY_FILE'
@@ -127,7 +127,7 @@ function findSignerFaults(settings: KeySettings): Faults {
       })
 }
 
-/** What is wrong with the keys beside each other: each is given once, and none twice. */
+/** Returns what is wrong with the keys beside each other: each is given once, and none twice. */
 function findKeyFaults(settings: KeySettings): Faults {
   const keyOf = (name: (typeof KEYS)[number]) => settings[name] ?? settings[`${name}_FILE`]
   return KEYS.flatMap((name, index) => {

@@ -16,7 +16,7 @@ export interface Setting<Value> {
   readonly default?: string | DerivedDefault | undefined
   /** A good value; absent for secrets. */
   readonly example?: string | undefined
-  /** What to do about a fault, in place of the example. */
+  /** Says what to do about a fault, in place of the example. */
   readonly remedy?: string | undefined
   /** True where the whole value is a secret, which has no example. A URL that contains a password has one. */
   readonly isSecret?: boolean
@@ -108,10 +108,12 @@ export function oneOf<const Choice extends string>(
   return setting(z.enum(choices, { error: () => `must be ${listOf(choices)}` }), about)
 }
 
+export const onOrOff = (about: About) => oneOf(['on', 'off'], { example: 'on', ...about })
+
 interface UrlOptions {
   /** The message where there is none. */
   missing?: string
-  /** What is wrong beyond the scheme. */
+  /** Returns what is wrong beyond the scheme. */
   findFault?: (url: string) => Fault | undefined
 }
 
@@ -132,7 +134,7 @@ export function url(
   return setting(schema, { isSecret: false, ...about })
 }
 
-/** What is wrong with the characters of a URL. */
+/** Returns what is wrong with the characters of a URL. */
 function findTextFault(text: string): Fault | undefined {
   if (/[\t\n\r]/.test(text)) return { message: 'must be one line without tabs' }
   if (hasStrayAt(text)) return STRAY_AT
@@ -144,7 +146,7 @@ const STRAY_PERCENT: Fault = {
   remedy: 'Other characters are percent-encoded as UTF-8: ü is %C3%BC.',
 }
 
-/** Whether a `%` begins no percent-encoded UTF-8. Drivers would throw an error without the setting's name. */
+/** True where a `%` begins no percent-encoded UTF-8. Drivers would throw an error without the setting's name. */
 function hasStrayPercent(text: string): boolean {
   try {
     decodeURIComponent(text.replace(/\?[^#]*/, ''))
@@ -160,7 +162,7 @@ const STRAY_AT: Fault = {
   remedy: 'Write %40 for @, %2F for /, %3F for ? and %23 for #.',
 }
 
-/** Whether a URL has an `@` that does not end its user name and password: the text before it could be taken for the host. */
+/** True where an `@` does not end the user name and password of a URL: the text before it could be taken for the host. */
 export function hasStrayAt(text: string): boolean {
   const [, authority = '', rest = ''] = /^[^:]*:\/\/([^/?#]+)(.*)$/s.exec(text) ?? []
   return rest.includes('@') || authority.split('@').length > 2
@@ -194,6 +196,15 @@ export function secret(minimumBytes: number, about: About): Setting<Uint8Array> 
     ...about,
   })
 }
+
+/** The secret that `name` had before a rotation; absent outside of one. */
+export const previousSecret = (minimumBytes: number, name: string, description: string) =>
+  optional(
+    secret(minimumBytes, {
+      description,
+      remedy: `Set it to the previous ${name}, or leave it empty.`,
+    }),
+  )
 
 /** Items separated by commas. */
 export function list(findFault: (items: readonly string[]) => Fault | undefined, about: About) {

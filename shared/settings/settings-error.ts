@@ -1,7 +1,7 @@
 /** sysexits.h EX_CONFIG: the exit code of a service that refuses its settings. */
 export const EXIT_CONFIGURATION = 78
 
-/** What is wrong with the settings: one line for each fault, without values that could be secret. */
+/** The error for settings that cannot be used: one line for each fault, without values that could be secret. */
 export class SettingsError extends Error {
   readonly faults: readonly string[]
 
@@ -13,7 +13,7 @@ export class SettingsError extends Error {
   }
 }
 
-/** The faults that `steps` throw as `SettingsError`; any other error is rethrown. */
+/** Returns the faults that `steps` throw as `SettingsError`; any other error is rethrown. */
 export const collectFaults = (...steps: (() => unknown)[]): string[] =>
   steps.flatMap((step) => {
     try {
@@ -25,7 +25,7 @@ export const collectFaults = (...steps: (() => unknown)[]): string[] =>
     }
   })
 
-/** The results of both steps, which both run; throws one `SettingsError` with the faults of both, or any other error. */
+/** Returns the results of both steps, which both run; throws one `SettingsError` with the faults of both, or any other error. */
 export async function parseBoth<First, Second>(
   first: () => First | Promise<First>,
   second: () => Second | Promise<Second>,

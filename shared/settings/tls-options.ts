@@ -3,16 +3,16 @@ import type { ConnectionOptions } from 'node:tls'
 import type { Fault } from './fault.ts'
 
 /**
- * How a connection is encrypted, in libpq's words: `require` verifies nothing, `verify-ca` who has signed the server's
+ * The encryption of a connection, in libpq's words: `require` verifies nothing, `verify-ca` who has signed the server's
  * certificate, `verify-full` also that it is for the host of the URL.
  */
 export type TlsMode = 'disable' | 'require' | 'verify-ca' | 'verify-full'
 
-/** What a URL says about TLS. `files` are read by `loadTls`. */
+/** The options of a URL about TLS. `files` are read by `loadTls`. */
 export interface Tls {
   mode: TlsMode
   files: Readonly<Record<string, string>>
-  /** What `ssl` of a URL of MySQL contains as JSON. */
+  /** The JSON of `ssl` in a URL of MySQL. */
   given: JsonOptions
 }
 
@@ -23,7 +23,7 @@ const SPELLINGS: readonly (readonly [TlsMode, ...string[]])[] = [
   ['verify-ca'],
   ['verify-full', 'verify-identity'],
 ]
-/** What `true` means for the options that choose a mode. Names count without case, dashes and underscores. */
+/** The options that choose a mode, and the mode that `true` means. Names count without case, dashes and underscores. */
 const MODE_OPTIONS: Readonly<Record<string, TlsMode | undefined>> = {
   sslmode: undefined,
   ssl: 'verify-full',
@@ -36,7 +36,7 @@ const FILE_OPTIONS: Readonly<Record<string, 'ca' | 'cert' | 'key'>> = {
   sslcert: 'cert',
   sslkey: 'key',
 }
-/** What mysql2 takes from the JSON of `ssl`. */
+/** The members of the JSON of `ssl` that mysql2 takes. */
 const JSON_OPTIONS = [
   ...['ca', 'cert', 'key', 'passphrase', 'ciphers', 'minVersion', 'maxVersion'],
   ...['rejectUnauthorized', 'verifyIdentity'],
@@ -47,7 +47,7 @@ export const TLS_OPTIONS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'] as co
 
 const plainName = (name: string): string => name.toLowerCase().replaceAll(/[-_]/g, '')
 
-/** Whether an option of a URL is about TLS, in any spelling. */
+/** True for an option of a URL about TLS, in any spelling. */
 export const isTlsOption = (name: string): boolean =>
   Object.hasOwn(MODE_OPTIONS, plainName(name)) || Object.hasOwn(FILE_OPTIONS, plainName(name))
 
@@ -166,7 +166,7 @@ function readFiles({ files }: Tls): TlsFiles {
   )
 }
 
-/** What Node's `tls.connect` and the drivers take. */
+/** The files as Node's `tls.connect` and the drivers take them. */
 interface TlsFiles {
   ca?: string
   cert?: string

@@ -68,7 +68,7 @@ const OPTIONS: Readonly<Record<string, Options>> = {
   smtps: SMTP,
 }
 
-/** What is wrong with the options of a URL: a driver would ignore one, or take its value for something else. */
+/** Returns what is wrong with the options of a URL: a driver would ignore one, or take its value for something else. */
 export function findOptionFault(url: URL): Fault | undefined {
   const scheme = url.protocol.slice(0, -1)
   const known = OPTIONS[scheme]
