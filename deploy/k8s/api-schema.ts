@@ -43,7 +43,7 @@ function asModelled(manifest: Manifest): Manifest {
   }
 }
 
-/** What the API's schema refuses: types, required fields, formats, enumerations. */
+/** Returns what the API's schema refuses: types, required fields, formats, enumerations. */
 export async function findSchemaFaults(given: Manifest): Promise<string[]> {
   const manifest = asModelled(given)
   try {
@@ -58,7 +58,7 @@ export async function findSchemaFaults(given: Manifest): Promise<string[]> {
 }
 
 /**
- * Fields that the API does not know, which its schema lets pass and an API server would drop in silence. The same
+ * Returns the fields that the API does not know, which its schema lets pass and an API server would drop in silence. The same
  * packages' types refuse them, so the manifests are checked as typed literals, all in one run of the compiler.
  */
 export function findUnknownFields(given: readonly Manifest[]): string {

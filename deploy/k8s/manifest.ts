@@ -8,7 +8,7 @@ export interface Manifest {
   [field: string]: unknown
 }
 
-/** What `kubectl apply -k folder` would send; throws with kubectl's own words. */
+/** Returns the manifests that `kubectl apply -k folder` would send; throws with kubectl's own words. */
 export const render = (folder: string): Manifest[] =>
   parseManifests(
     // It ends before it would have to collect garbage.

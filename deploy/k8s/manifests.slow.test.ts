@@ -44,7 +44,7 @@ if (!hasKubectl) {
   process.stderr.write('No kubectl: the Kubernetes manifests are not checked.\n')
 }
 
-/** What kubectl rendered, by the folder or what it was asked to add: it is run once for each. */
+/** The manifests that kubectl rendered, by the folder or the kustomization: it is run once for each. */
 const rendered = new Map<string, Manifest[]>()
 function renderOnce(what: string, renderIt: () => Manifest[]): Manifest[] {
   const manifests = rendered.get(what) ?? renderIt()
@@ -533,7 +533,7 @@ describe.skipIf(!hasKubectl)('scriptify', () => {
   })
 })
 
-/** What jq does at the head of debug-pod-template.yaml. */
+/** Makes a pod of the template, as jq does at the head of debug-pod-template.yaml. */
 function debugPodOf(manifests: readonly Manifest[]): Manifest {
   const found = manifests.find(({ kind }) => kind === 'PodTemplate')
   const { template } = found as unknown as { template: Manifest }

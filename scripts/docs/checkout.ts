@@ -10,7 +10,7 @@ export const ROOT: string = join(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
 
 export interface PublishedCheckout extends AsyncDisposable {
-  /** What `git clone` takes. */
+  /** The address for `git clone`. */
   address: string
   /** An empty folder for clones. */
   folder: string

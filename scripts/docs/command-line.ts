@@ -20,7 +20,7 @@ const detailsOf = (command: Command): string =>
     .replace(/^.*?(?=^(?:Arguments|Options):)/ms, '')
     .trim()
 
-/** What `--help` of scriptify and of each command prints, with its notes and examples, for a terminal of this width. */
+/** Returns what `--help` of scriptify and of each command prints in a terminal of this width, with its notes and examples. */
 export async function readHelp(width: number): Promise<{ title: string; help: string }[]> {
   const commands = await readCommands(width)
   return commands.map((command) => ({ title: titleOf(command), help: helpOf(command) }))

@@ -27,7 +27,7 @@ export interface Snippet {
   plan: Plan | undefined
 }
 
-/** Where a block is run: in a clone here, in one with Docker, or as root on a machine with systemd. */
+/** The place where a block is run: a clone here, one with Docker, or as root a machine with systemd. */
 export type Host = 'here' | 'Docker' | 'systemd'
 
 export type Plan =
@@ -45,7 +45,7 @@ const NEW_FILE = /\b[Cc]reate\s+`([^`]+)`(?![\s\S]*\n\s*\n)/
 const RUN =
   /^run(?<terminal> in the terminal)?(?: with (?<on>Docker|systemd))?(?:, and see (?<shows>.+)|, then enter (?<input>.+)|(?<isInterrupted>, until Ctrl-C))?$/
 
-/** The blocks of code on a page, in their order. Those without a language are diagrams and output, or new files. */
+/** Returns the blocks of code on a page, in their order. Those without a language are diagrams and output, or new files. */
 export function readSnippets(root: string, page: string): Snippet[] {
   const markdown = readFileSync(join(root, page), 'utf8')
   const [, planOfPage] = PLAN_OF_PAGE.exec(markdown) ?? []

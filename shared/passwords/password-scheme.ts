@@ -9,11 +9,11 @@ export const ACCEPTED_BY_DEFAULT: readonly string[] = ['sha1', 'argon2id']
  * hash that takes microseconds is computed on the spot.
  */
 export interface PasswordScheme {
-  /** What a stored hash looks like, for the message that refuses another one. */
+  /** A description of a stored hash, for the message that refuses another one. */
   readonly form: string
   /** The bytes of a password that count, where others would be left out. */
   readonly maximumBytes?: number
-  /** Whether a stored hash begins like one of this scheme. */
+  /** True for a stored hash that begins like one of this scheme. */
   recognises(stored: string): boolean
   /** Why a stored hash cannot be verified, as a predicate: it is malformed, or costs too much. */
   findFault(stored: string): string | undefined
@@ -22,7 +22,7 @@ export interface PasswordScheme {
   hash(password: string): string | Promise<string>
   /** `stored` has no fault. */
   verify(password: string, stored: string): boolean | Promise<boolean>
-  /** Whether a stored hash of this scheme has the parameters of new ones. */
+  /** True for a stored hash of this scheme that has the parameters of new ones. */
   isCurrent(stored: string): boolean
   /**
    * Does the work that the scheme adds to each refusal, less what verifying `stored` has done already, so that all

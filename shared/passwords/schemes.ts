@@ -18,7 +18,7 @@ export function getScheme(name: string): PasswordScheme {
   return scheme
 }
 
-/** Whether a hash by `scheme` would leave out the end of `password`. */
+/** True where a hash by `scheme` would leave out the end of `password`. */
 export const exceedsBytes = (password: string, scheme: string): boolean =>
   Buffer.byteLength(password.normalize('NFC')) > (getScheme(scheme).maximumBytes ?? Number.POSITIVE_INFINITY)
 

@@ -9,7 +9,7 @@ const TAG = '.'.repeat(31)
 const bcryptOf = (cost: string) => `$2y$${cost}$${SALT}${TAG}`
 const argon2Of = (name: string, costs: string) => `$${name}$v=19$${costs}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
-/** What the verification of a hash costs: rounds of bcrypt, and KiB that argon2 fills, in all its passes. */
+/** The cost of the verification of a hash: rounds of bcrypt, and KiB that argon2 fills, in all its passes. */
 function workOf(stored: string): number {
   const [, memory, passes] = /m=(\d+),t=(\d+)/.exec(stored)?.map(Number) ?? []
   const [, cost] = /^\$2y\$(\d\d)/.exec(stored)?.map(Number) ?? []
