@@ -14,6 +14,7 @@ export const LIBRARIES: Readonly<Record<string, string>> = {
 /** Finds the files that a server of the pages serves: the path of each, by its name relative to the address of the pages. */
 export async function findFiles(): Promise<Map<string, string>> {
   const files = new Map(Object.entries(LIBRARIES))
-  for await (const name of glob('**/*.{html,css,js,svg}', { cwd: PAGES })) files.set(name, join(PAGES, name))
+  for await (const name of glob('**/*.{html,css,js,json,svg}', { cwd: PAGES }))
+    files.set(name, join(PAGES, name))
   return files
 }

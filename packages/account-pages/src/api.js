@@ -1,3 +1,4 @@
+import { loadJson } from './load-json.js'
 import createClient from './openapi-fetch.mjs'
 import { createSession } from './session.js'
 
@@ -66,9 +67,5 @@ export const settings = {}
 
 /** Loads what this installation offers. */
 export async function loadSettings() {
-  const response = await fetch(new URL('account/settings.json', ADDRESS), {
-    signal: AbortSignal.timeout(TIMEOUT_MS),
-  })
-  if (!response.ok) throw new Error('The settings cannot be loaded')
-  Object.assign(settings, await response.json())
+  Object.assign(settings, await loadJson(new URL('account/settings.json', ADDRESS)))
 }

@@ -1,6 +1,6 @@
 import { api } from './api.js'
 import { h } from './element.js'
-import { describeProblem, texts } from './language.js'
+import { describeProblem, fillText, texts } from './language.js'
 
 /** The field beside which a problem is shown, if the form has it. */
 const FIELD_OF = {
@@ -148,7 +148,7 @@ export function form({ fields = [], button: label, about = '', send, kind = 'pri
 
   function showProblem(error) {
     const faults = error.errors ?? []
-    for (const { path, message } of faults) fieldOf(path)?.show(texts.faults.of(message))
+    for (const { path, message } of faults) fieldOf(path)?.show(fillText(texts.faults.of, { message }))
     const target = fieldOf(FIELD_OF[error.slug])
     if (target) target.show(target.describe?.(error.violations) || describeProblem(error))
     else if (!faults.some(({ path }) => fieldOf(path))) say(describeProblem(error))

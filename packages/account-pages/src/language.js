@@ -1,3 +1,5 @@
+import { loadJson } from './load-json.js'
+
 /** @typedef {'en' | 'fr' | 'pt'} Language */
 
 /** The languages of the pages, by their names. */
@@ -15,15 +17,18 @@ export const currentLanguage = () => /** @type {Language} */ (document.documentE
 
 export async function setLanguage(language) {
   if (document.documentElement.lang === language && texts.email) return
-  const module = await import(`./texts/${language}.js`)
-  Object.assign(texts, module.default)
+  Object.assign(texts, await loadJson(new URL(`./texts/${language}.json`, import.meta.url)))
   document.documentElement.lang = language
 }
+
+/** Puts values into a text, each in the place of its name: `{email}`. */
+export const fillText = (text, values) =>
+  text.replaceAll(/\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder)
 
 /** Says to a user what a call has thrown. */
 export function describeProblem({ slug, status, detail, title, retryAfterSeconds }) {
   if (!slug) return texts.unreachable
-  if (status === 429) return texts.tooMany(describeWait(retryAfterSeconds))
+  if (status === 429) return fillText(texts.tooMany, { time: describeWait(retryAfterSeconds) })
   if (status >= 500) return texts.unavailable
   return texts.problems[slug] ?? detail ?? title
 }

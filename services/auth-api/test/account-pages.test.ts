@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { glob, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -95,14 +95,35 @@ describe('the files of /account/', () => {
     })
   })
 
-  it.each(['fr', 'pt'])('says everything in %s', async (language) => {
+  /** The values that a text has places for; `message` is the API's own, in English. */
+  const valuesOf = (text: string) =>
+    [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).filter((name) => name !== 'message')
+  const textsOf = async (language: string) =>
+    JSON.parse(await readFile(join(PAGES, 'texts', `${language}.json`), 'utf8'))
+
+  it.each(['fr', 'pt'])('says everything in %s, with the same values', async (language) => {
     const shapeOf = (texts: object): unknown =>
       Object.entries(texts).map(([key, value]) => [
         key,
-        typeof value === 'object' ? shapeOf(value) : typeof value,
+        typeof value === 'string' ? valuesOf(value).toSorted() : shapeOf(value),
       ])
-    const textsOf = async (name: string) => (await import(join(PAGES, 'texts', `${name}.js`))).default
     expect(shapeOf(await textsOf(language))).toEqual(shapeOf(await textsOf('en')))
+  })
+
+  it('gives each text the values that it has places for', async () => {
+    const texts = await textsOf('en')
+    const given: Record<string, string[]> = {}
+    for await (const file of glob('**/*.js', { cwd: PAGES })) {
+      const calls = (await readFile(join(PAGES, file), 'utf8')).matchAll(
+        /fillText\(\s*texts\.(\w+),\s*\{([^}]*)\}/g,
+      )
+      for (const [, key = '', values = ''] of calls)
+        given[key] = values.split(',').map((value) => value.split(':')[0]?.trim() ?? '')
+    }
+    const needed = Object.entries(texts).filter(
+      ([, text]) => typeof text === 'string' && valuesOf(text).length > 0,
+    )
+    expect(given).toEqual(Object.fromEntries(needed.map(([key, text]) => [key, valuesOf(String(text))])))
   })
 })
 

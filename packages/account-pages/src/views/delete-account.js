@@ -1,14 +1,14 @@
 import { api, session, settings } from '../api.js'
 import { h, link, links } from '../element.js'
 import { accountField, form, passwordField } from '../form.js'
-import { texts } from '../language.js'
+import { fillText, texts } from '../language.js'
 import { go } from '../router.js'
 
 /** Deletes the account, where ACCOUNT_DELETION is on. */
 export async function deleteAccount({ profile: user }) {
   const remove = form({
     fields: [
-      h('p', {}, texts.deleteWarning(user.email ?? user.username)),
+      h('p', {}, fillText(texts.deleteWarning, { account: user.email ?? user.username })),
       accountField(user[settings.login_field]),
       passwordField('current_password', texts.currentPassword, 'current-password'),
     ],

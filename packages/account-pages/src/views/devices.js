@@ -1,7 +1,7 @@
 import { api, session, settings } from '../api.js'
 import { h, section } from '../element.js'
 import { form } from '../form.js'
-import { describeTime, texts } from '../language.js'
+import { describeTime, fillText, texts } from '../language.js'
 import { go, refresh } from '../router.js'
 
 /** Where the user is logged in. Without SESSIONS the server has no list, and ends all of them. */
@@ -21,7 +21,7 @@ function deviceCard({ id, current, created_at, refreshed_at, address, agent }) {
     kind: 'secondary',
     async send() {
       await api.DELETE('/sessions/{id}', { params: { path: { id } } })
-      await refresh(texts.loggedOutDevice(device))
+      await refresh(fillText(texts.loggedOutDevice, { device }))
     },
   })
   return section(
@@ -30,9 +30,9 @@ function deviceCard({ id, current, created_at, refreshed_at, address, agent }) {
     h(
       'p',
       {},
-      texts.since(describeTime(created_at)),
+      fillText(texts.since, { time: describeTime(created_at) }),
       h('br'),
-      texts.lastUsed(describeTime(refreshed_at), address),
+      fillText(texts.lastUsed, { time: describeTime(refreshed_at), address }),
     ),
     !current && end,
   )

@@ -1,7 +1,7 @@
 import { api, session } from '../api.js'
 import { button, h, link, links, section, svg } from '../element.js'
 import { codeField, field, form, passwordField } from '../form.js'
-import { describeTime, texts } from '../language.js'
+import { describeTime, fillText, texts } from '../language.js'
 import { createPasskey, hasPasskeys } from '../passkey.js'
 import { encodeQR } from '../qr.js'
 import { go, refresh } from '../router.js'
@@ -19,7 +19,13 @@ export async function factorSections() {
       add,
     ),
     ...(factors.length > 0
-      ? [section(texts.recoveryCodes, h('p', {}, texts.codesLeft(recovery_codes)), renewForm())]
+      ? [
+          section(
+            texts.recoveryCodes,
+            h('p', {}, fillText(texts.codesLeft, { count: recovery_codes })),
+            renewForm(),
+          ),
+        ]
       : []),
   ]
 }
@@ -42,14 +48,21 @@ function factorItem({ id, kind, name, created_at, last_used_at }, isLast) {
     kind: 'secondary',
     async send() {
       await api.DELETE('/profile/factors/{id}', { params: { path: { id } } })
-      await refresh(texts.removed(shown))
+      await refresh(fillText(texts.removed, { name: shown }))
     },
   })
-  const used = last_used_at && [h('br'), texts.lastUsedAt(describeTime(last_used_at))]
+  const used = last_used_at && [h('br'), fillText(texts.lastUsedAt, { time: describeTime(last_used_at) })]
   return h(
     'div',
     { class: 'item' },
-    h('p', {}, h('strong', {}, shown), h('br'), texts.addedAt(describeTime(created_at)), ...(used || [])),
+    h(
+      'p',
+      {},
+      h('strong', {}, shown),
+      h('br'),
+      fillText(texts.addedAt, { time: describeTime(created_at) }),
+      ...(used || []),
+    ),
     ask(texts.remove, shown, isLast ? texts.removeLast : texts.removeHint, remove),
     h(
       'details',

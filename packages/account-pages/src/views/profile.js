@@ -1,7 +1,7 @@
 import { api, settings } from '../api.js'
 import { h, link, section } from '../element.js'
 import { codeField, emailField, field, form, passwordField } from '../form.js'
-import { LANGUAGES, setLanguage, texts } from '../language.js'
+import { fillText, LANGUAGES, setLanguage, texts } from '../language.js'
 import { refresh } from '../router.js'
 
 /** The name, the language and the e-mail of the user. */
@@ -63,7 +63,9 @@ function emailForm({ email }) {
     kind: 'secondary',
     async send(change) {
       const { data } = await api.PUT('/profile', { body: change })
-      await refresh(data.pending_email ? texts.codeSentTo(data.pending_email) : texts.emailChanged)
+      await refresh(
+        data.pending_email ? fillText(texts.codeSentTo, { email: data.pending_email }) : texts.emailChanged,
+      )
     },
   })
 }
@@ -71,7 +73,7 @@ function emailForm({ email }) {
 /** Confirms the new e-mail, also after a reload or on another device. */
 function confirmForm({ pending_email }) {
   return form({
-    fields: [h('p', {}, texts.pending(pending_email)), codeField()],
+    fields: [h('p', {}, fillText(texts.pending, { email: pending_email })), codeField()],
     button: texts.confirmEmail,
     async send({ code }) {
       await api.POST('/profile/confirmemail', { body: { code } })

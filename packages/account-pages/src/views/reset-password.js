@@ -1,7 +1,7 @@
 import { api } from '../api.js'
 import { h, link, links } from '../element.js'
 import { accountField, codeField, emailField, form, newPasswordField } from '../form.js'
-import { texts } from '../language.js'
+import { fillText, texts } from '../language.js'
 import { go } from '../router.js'
 
 /** Requests the mail with the code. */
@@ -36,7 +36,7 @@ export async function confirmReset({ state: { email, token } }) {
   })
   const again = h('a', { href: '#forgot' }, texts.anotherCode)
   // Whether the address has an account is not said.
-  const sent = email && h('p', {}, texts.codeSent(email))
+  const sent = email && h('p', {}, fillText(texts.codeSent, { email }))
   return {
     title: texts.confirm,
     content: [...(sent ? [sent] : []), confirm, links(again, link('login', texts.back))],

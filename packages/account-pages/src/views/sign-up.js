@@ -1,7 +1,7 @@
 import { api } from '../api.js'
 import { h, link, links } from '../element.js'
 import { codeField, emailField, field, form, newPasswordField } from '../form.js'
-import { currentLanguage, texts } from '../language.js'
+import { currentLanguage, fillText, texts } from '../language.js'
 import { enter, go } from '../router.js'
 
 const usernameField = () =>
@@ -54,7 +54,7 @@ export async function confirmSignUp({ state: { email, token } }) {
     throw problem
   }
   // The same for an e-mail that has an account: its owner gets another mail.
-  const sent = h('p', {}, texts.mailSent(email))
+  const sent = h('p', {}, fillText(texts.mailSent, { email }))
   return {
     title: texts.confirm,
     content: [sent, confirm, links(link('signup', texts.startAgain), link('login', texts.logIn))],

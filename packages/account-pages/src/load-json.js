@@ -1,0 +1,8 @@
+const TIMEOUT_MS = 20_000
+
+/** Loads a file of JSON from the server. */
+export async function loadJson(url) {
+  const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+  if (!response.ok) throw new Error(`${url} cannot be loaded`)
+  return response.json()
+}
