@@ -4,6 +4,7 @@ import { registerDependencyGauge } from '@latchkey/shared/health/dependency-gaug
 import { registerDispatchAge, registerOutboxAge } from '@latchkey/shared/mail/outbox/outbox-age.ts'
 import { Registry } from 'prom-client'
 import { readAlerts, renderPrometheusRule } from '../../deploy/monitoring/rules.ts'
+import { describeClientTypes } from '../../services/auth-api/test/support/client-types.ts'
 import { createMailMetrics } from '../../services/mailer-worker/src/mail-metrics.ts'
 import { registerQueueGauges } from '../../services/mailer-worker/src/queue-gauges.ts'
 import { createPurge } from '../../shared/maintenance/purge-expired.ts'
@@ -46,6 +47,7 @@ export async function generatePages(): Promise<GeneratedPage[]> {
   }
   return [
     ...Object.entries(pages).map(([path, sections]) => generatePage(path, sections)),
+    generateFile('packages/account-pages/types/openapi.d.ts', await describeClientTypes(openapi)),
     generateFile('deploy/k8s/components/monitoring/prometheus-rule.yaml', renderPrometheusRule()),
   ]
 }

@@ -1,34 +1,37 @@
+import { find } from './element.js'
 import { loadJson } from './load-json.js'
 import createClient from './openapi-fetch.mjs'
+import { Problem } from './problem.js'
 import { createSession } from './session.js'
 
-const META = document.querySelector('meta[name="latchkey-api"]')
-const ADDRESS = new URL(META.getAttribute('content'), document.baseURI).href
+/** @typedef {import('../types/openapi.d.ts').components['schemas']} Schemas */
+
+const META = find('meta[name="latchkey-api"]')
+const ADDRESS = new URL(META.getAttribute('content') ?? '', document.baseURI).href
 const TIMEOUT_MS = 20_000
 const INSUFFICIENT = 'error="insufficient_user_authentication"'
 
+const client = createClient({ baseUrl: ADDRESS, fetch: send })
+
+/** The client of the API. A call throws a `Problem` where it is refused, and another error where there is no answer. */
+export const api = /** @type {import('../types/client.d.ts').ThrowingClient} */ (client)
+
 /**
- * The client of the API. Its types are generated from `/openapi.json`; the tests check the calls of these pages against them.
- * A call throws the problem that it is answered with (RFC 9457), and where there is no answer, an error without `type`.
- * @type {import('openapi-fetch').Client<import('./openapi.ts').paths>}
+ * Asks the user for a second factor; step-up.js sets it.
+ * @type {{ ask?: () => Promise<unknown> }}
  */
-export const api = /** @type {any} */ (
-  createClient({
-    baseUrl: ADDRESS,
-    fetch: send,
-  })
-)
+export const stepUp = {}
 
-/** Asks the user for a second factor; step-up.js sets it. */
-export const stepUp = { ask: undefined }
-
-/** Sends a request, and again once the user has shown the second factor that it needs (RFC 9470). */
+/**
+ * Sends a request, and again once the user has shown the second factor that it needs (RFC 9470).
+ * @param {Request} request
+ */
 async function send(request) {
   const again = request.clone()
   const response = await fetch(request, { signal: AbortSignal.timeout(TIMEOUT_MS) })
   if (response.status !== 401 || !response.headers.get('www-authenticate')?.includes(INSUFFICIENT))
     return response
-  await stepUp.ask()
+  await stepUp.ask?.()
   again.headers.set('authorization', `Bearer ${session.token()}`)
   return fetch(again, { signal: AbortSignal.timeout(TIMEOUT_MS) })
 }
@@ -51,19 +54,20 @@ api.use({
     const sent = request.headers.get('authorization')
     const isCurrent = sent !== null && sent === `Bearer ${session.token()}`
     if (problem.type === 'urn:latchkey:problem:invalid-token' && isCurrent) session.end()
-    throw Object.assign(new Error(problem.title), problem, {
-      slug: problem.type?.split(':').at(-1),
-      retryAfterSeconds: readRetryAfter(response.headers.get('retry-after')),
-    })
+    const retryAfterSeconds = readRetryAfter(response.headers.get('retry-after') ?? '')
+    throw new Problem(problem.type?.split(':').at(-1), problem, retryAfterSeconds)
   },
 })
 
-/** The header Retry-After in seconds; a proxy may send a date (RFC 9110 §10.2.3). */
+/**
+ * Reads the header Retry-After in seconds; a proxy may send a date (RFC 9110 §10.2.3).
+ * @param {string} value
+ */
 const readRetryAfter = (value) =>
   Number(value) || Math.max(0, Math.ceil((Date.parse(value) - Date.now()) / 1000)) || 0
 
-/** What this installation offers: GET /account/settings.json. */
-export const settings = {}
+/** What this installation offers; `loadSettings` fills it. */
+export const settings = /** @type {import('../types/settings.d.ts').Settings} */ ({})
 
 /** Loads what this installation offers. */
 export async function loadSettings() {

@@ -6,7 +6,7 @@ import('./main.js').then(
   (error) => {
     reportError(error)
     if (sessionStorage.getItem(RELOADED)) {
-      document.querySelector('#lost').hidden = false
+      document.querySelector('#lost')?.removeAttribute('hidden')
       return
     }
     sessionStorage.setItem(RELOADED, 'yes')

@@ -1,8 +1,49 @@
 import { api } from './api.js'
 import { h } from './element.js'
 import { describeProblem, fillText, texts } from './language.js'
+import { Problem } from './problem.js'
 
-/** The field beside which a problem is shown, if the form has it. */
+/** @import { Schemas } from './api.js' */
+
+/** @typedef {NonNullable<Schemas['Problem']['violations']>} Violations */
+
+/**
+ * @template {string} Name
+ * @typedef {object} Field
+ * @property {Name} name
+ * @property {HTMLInputElement | HTMLSelectElement} control
+ * @property {HTMLElement} element
+ * @property {() => string} value
+ * @property {() => string} findFault
+ * @property {(text: string) => void} show Shows what is wrong, or with '' that nothing is.
+ * @property {(violations: Violations | undefined) => string} [describe]
+ */
+
+/**
+ * @typedef {object} Attributes Those of the input; `required` unless it is false.
+ * @property {string} [type]
+ * @property {string} [value]
+ * @property {string} [class]
+ * @property {string} [autocapitalize]
+ * @property {string} [autocomplete]
+ * @property {string} [inputmode]
+ * @property {string} [maxlength]
+ * @property {boolean} [required]
+ */
+
+/**
+ * @typedef {object} Behaviour
+ * @property {string} [hint]
+ * @property {HTMLInputElement | HTMLSelectElement} [input] A control that is not a text.
+ * @property {(control: HTMLInputElement | HTMLSelectElement) => HTMLElement} [around] Puts more beside the control.
+ * @property {(text: string) => string} [clean] Returns what is sent.
+ * @property {((value: string) => string) | undefined} [check] Returns what is wrong with that.
+ */
+
+/**
+ * The field beside which a problem is shown, if the form has it.
+ * @type {Record<string, string>}
+ */
 const FIELD_OF = {
   'wrong-password': 'current_password',
   'password-refused': 'password',
@@ -14,14 +55,18 @@ const FIELD_OF = {
   'second-factor-refused': 'code',
 }
 
+/** @param {string} text */
 const trim = (text) => text.trim()
 
 let count = 0
 
 /**
- * A field with its label, its hint, and what is wrong with it. `input` is another control than a text, `around` puts more
- * beside it; `clean` returns what is sent, and `check` what is wrong with that. The attributes are those of the input.
- * @param {Record<string, any>} options
+ * Creates a field with its label, its hint, and what is wrong with it.
+ * @template {string} Name
+ * @param {Name} name
+ * @param {string} label
+ * @param {Attributes & Behaviour} options
+ * @returns {Field<Name>}
  */
 export function field(name, label, options = {}) {
   const { hint, input, around, clean = trim, check, ...attributes } = options
@@ -54,7 +99,6 @@ export function field(name, label, options = {}) {
       const value = clean(control.value)
       return control.required && value === '' ? texts.faults.required : (check?.(value) ?? '')
     },
-    /** Shows what is wrong, or with '' that nothing is. */
     show(text) {
       fault.textContent = text
       fault.hidden = text === ''
@@ -64,12 +108,22 @@ export function field(name, label, options = {}) {
   }
 }
 
-export const emailField = (name = 'email', label = texts.email, attributes = {}) =>
+/**
+ * @template {string} [Name='email']
+ * @param {Name} name
+ * @param {string} label
+ * @param {Attributes} attributes
+ */
+export const emailField = (name = /** @type {Name} */ ('email'), label = texts.email, attributes = {}) =>
   // No type=email: browsers refuse letters of other scripts there, which an address may have.
   field(name, label, { inputmode: 'email', autocomplete: 'username', maxlength: '480', ...attributes })
 
-/** The code of a mail, or of an app. */
-export const codeField = (label = texts.code, attributes = {}) =>
+/**
+ * Creates the field of a code, which a mail or an app shows.
+ * @param {string} label
+ * @param {Attributes & Behaviour} options
+ */
+export const codeField = (label = texts.code, options = {}) =>
   field('code', label, {
     inputmode: 'numeric',
     autocomplete: 'one-time-code',
@@ -77,10 +131,10 @@ export const codeField = (label = texts.code, attributes = {}) =>
     // Mails show a code in two groups.
     clean: (text) => text.replaceAll(/\s/g, ''),
     check: (code) => (/^\d{6}$/.test(code) ? '' : texts.faults.code),
-    ...attributes,
+    ...options,
   })
 
-/** A code of an app, or a recovery code in its place. */
+/** Creates the field of a code of an app, or of a recovery code in its place. */
 export const factorField = () =>
   codeField(texts.factorCode, {
     hint: texts.factorHint,
@@ -89,7 +143,13 @@ export const factorField = () =>
     maxlength: '40',
   })
 
-/** A password, with a button that shows it. */
+/**
+ * Creates the field of a password, with a button that shows it.
+ * @template {string} Name
+ * @param {Name} name
+ * @param {string} label
+ * @param {string} autocomplete
+ */
 export function passwordField(name, label, autocomplete) {
   return field(name, label, {
     type: 'password',
@@ -100,7 +160,7 @@ export function passwordField(name, label, autocomplete) {
       toggle.setAttribute('aria-label', `${texts.show}: ${label}`)
       function onclick() {
         const isShown = control.type === 'text'
-        control.type = isShown ? 'password' : 'text'
+        control.setAttribute('type', isShown ? 'password' : 'text')
         toggle.setAttribute('aria-pressed', String(!isShown))
       }
       return h('div', { class: 'password' }, control, toggle)
@@ -108,13 +168,17 @@ export function passwordField(name, label, autocomplete) {
   })
 }
 
-/** A new password with the rules that it has to follow. Without them the field works too, if they cannot be loaded. */
+/**
+ * Creates the field of a new password with the rules that it has to follow; it works without them where they cannot be loaded.
+ * @returns {Field<'password'>}
+ */
 export function newPasswordField(label = texts.newPassword) {
   const made = passwordField('password', label, 'new-password')
   const list = h('ul', { class: 'rules', id: `${made.control.id}-rules`, 'aria-label': texts.rules })
   const sentences = new Map()
   made.element.append(list)
   made.control.setAttribute('aria-describedby', `${made.control.getAttribute('aria-describedby')} ${list.id}`)
+  /** @param {Schemas['PasswordPolicy']['rules']} rules */
   const showRules = (rules) => {
     for (const { rule, text } of rules) sentences.set(rule, text)
     // Nobody types a password that is too long.
@@ -131,26 +195,38 @@ export function newPasswordField(label = texts.newPassword) {
   }
 }
 
-/** For password managers: the account whose password a form has. Nobody sees it. */
+/**
+ * Names the account whose password a form has, for password managers. Nobody sees it.
+ * @param {string | null} account
+ */
 export const accountField = (account) =>
   h('input', { type: 'text', autocomplete: 'username', value: account ?? '', readonly: true, hidden: true })
 
 /**
- * A form whose values `send` sends. What that throws is shown, beside a field where it is about one, and everything typed
- * stays. `fields` may contain other elements too; `about` tells buttons of one text apart. The browser's own messages would disappear, and be in another language.
+ * Creates a form whose values `send` sends. What that throws is shown, beside a field where it is about one, and everything
+ * typed stays. The browser's own messages would disappear, and be in another language.
+ * @template {string} Name
+ * @param {object} given
+ * @param {(Field<Name> | Element)[]} [given.fields] Fields, and other elements between them.
+ * @param {string} given.button
+ * @param {string} [given.about] Tells buttons of one text apart.
+ * @param {(values: Record<Name, string>) => Promise<unknown>} given.send
+ * @param {'primary' | 'secondary' | 'danger'} [given.kind]
  */
 export function form({ fields = [], button: label, about = '', send, kind = 'primary' }) {
-  const named = fields.filter((each) => each.control)
+  const named = fields.filter((each) => 'control' in each)
   const problem = h('p', { class: 'problem', role: 'alert', hidden: true })
   const name = about ? `${label}: ${about}` : undefined
   const submit = h('button', { type: 'submit', class: kind, 'aria-label': name }, label)
   let isSending = false
 
+  /** @param {unknown} error */
   function showProblem(error) {
-    const faults = error.errors ?? []
+    const { slug = '', members } = error instanceof Problem ? error : new Problem(undefined)
+    const faults = members.errors ?? []
     for (const { path, message } of faults) fieldOf(path)?.show(fillText(texts.faults.of, { message }))
-    const target = fieldOf(FIELD_OF[error.slug])
-    if (target) target.show(target.describe?.(error.violations) || describeProblem(error))
+    const target = fieldOf(FIELD_OF[slug])
+    if (target) target.show(target.describe?.(members.violations) || describeProblem(error))
     else if (!faults.some(({ path }) => fieldOf(path))) say(describeProblem(error))
     focusFault()
   }
@@ -161,13 +237,16 @@ export function form({ fields = [], button: label, about = '', send, kind = 'pri
     return wrong !== undefined
   }
 
+  /** @param {string | undefined} path */
   const fieldOf = (path) => named.find((each) => each.name === path)
 
+  /** @param {string} text */
   function say(text) {
     problem.textContent = text
     problem.hidden = text === ''
   }
 
+  /** @param {Event} event */
   async function onsubmit(event) {
     event.preventDefault()
     if (isSending) return
@@ -177,7 +256,7 @@ export function form({ fields = [], button: label, about = '', send, kind = 'pri
     isSending = true
     submit.setAttribute('aria-disabled', 'true')
     try {
-      await send(Object.fromEntries(named.map(({ name, value }) => [name, value()])))
+      await send(valuesOf(named))
     } catch (error) {
       showProblem(error)
     } finally {
@@ -186,6 +265,13 @@ export function form({ fields = [], button: label, about = '', send, kind = 'pri
     }
   }
 
-  const elements = fields.map((each) => each.element ?? each)
+  const elements = fields.map((each) => ('control' in each ? each.element : each))
   return h('form', { novalidate: true, onsubmit }, ...elements, problem, submit)
 }
+
+/**
+ * @template {string} Name
+ * @param {Field<Name>[]} fields
+ */
+const valuesOf = (fields) =>
+  /** @type {Record<Name, string>} */ (Object.fromEntries(fields.map(({ name, value }) => [name, value()])))

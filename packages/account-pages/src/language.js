@@ -1,49 +1,75 @@
 import { loadJson } from './load-json.js'
-
-/** @typedef {'en' | 'fr' | 'pt'} Language */
+import { Problem } from './problem.js'
 
 /** The languages of the pages, by their names. */
 export const LANGUAGES = { en: 'English', fr: 'Français', pt: 'Português' }
 
-/** What the pages say, in the language of the user. */
-export const texts = {}
+/** @typedef {keyof typeof LANGUAGES} Language */
 
-/** The language that was chosen here, or the first one of the browser that the pages have. */
+/** The texts of the pages in the language of the user; `setLanguage` fills them. */
+export const texts = /** @type {typeof import('./texts/en.json')} */ ({})
+
+/**
+ * Returns the language that was chosen here, or the first one of the browser that the pages have.
+ * @param {string | null} chosen
+ */
 export const findLanguage = (chosen) =>
-  [chosen, ...navigator.languages].map((tag) => tag?.split('-')[0]).find((tag) => tag in LANGUAGES) ?? 'en'
+  [chosen, ...navigator.languages].map((tag) => tag?.split('-')[0]).find(isLanguage) ?? 'en'
 
-/** The language of the pages. */
+/**
+ * @param {string | undefined} tag
+ * @returns {tag is Language}
+ */
+const isLanguage = (tag) => tag !== undefined && Object.hasOwn(LANGUAGES, tag)
+
+/** Returns the language of the pages. */
 export const currentLanguage = () => /** @type {Language} */ (document.documentElement.lang)
 
+/** @param {Language} language */
 export async function setLanguage(language) {
   if (document.documentElement.lang === language && texts.email) return
   Object.assign(texts, await loadJson(new URL(`./texts/${language}.json`, import.meta.url)))
   document.documentElement.lang = language
 }
 
-/** Puts values into a text, each in the place of its name: `{email}`. */
+/**
+ * Puts values into a text, each in the place of its name: `{email}`.
+ * @param {string} text
+ * @param {Record<string, string | number>} values
+ */
 export const fillText = (text, values) =>
-  text.replaceAll(/\{(\w+)\}/g, (placeholder, name) => values[name] ?? placeholder)
+  text.replaceAll(/\{(\w+)\}/g, (placeholder, name) => String(values[name] ?? placeholder))
 
-/** Says to a user what a call has thrown. */
-export function describeProblem({ slug, status, detail, title, retryAfterSeconds }) {
-  if (!slug) return texts.unreachable
-  if (status === 429) return fillText(texts.tooMany, { time: describeWait(retryAfterSeconds) })
+/**
+ * Says to a user what a call has thrown.
+ * @param {unknown} error
+ */
+export function describeProblem(error) {
+  if (!(error instanceof Problem) || !error.slug) return texts.unreachable
+  const { status = 0, detail, title = '' } = error.members
+  if (status === 429) return fillText(texts.tooMany, { time: describeWait(error.retryAfterSeconds) })
   if (status >= 500) return texts.unavailable
-  return texts.problems[slug] ?? detail ?? title
+  const known = /** @type {Record<string, string>} */ (texts.problems)[error.slug]
+  return known ?? detail ?? title
 }
 
-/** A time in seconds, as people say it. */
+/**
+ * Says a time in seconds as people do.
+ * @param {number} seconds
+ */
 function describeWait(seconds) {
-  const [count, unit] = seconds < 100 ? [Math.max(seconds, 1), 'second'] : [Math.ceil(seconds / 60), 'minute']
+  const isShort = seconds < 100
   return new Intl.NumberFormat(document.documentElement.lang, {
     style: 'unit',
-    unit,
+    unit: isShort ? 'second' : 'minute',
     unitDisplay: 'long',
-  }).format(count)
+  }).format(isShort ? Math.max(seconds, 1) : Math.ceil(seconds / 60))
 }
 
-/** A moment, as people say it. */
+/**
+ * Says a moment as people do.
+ * @param {string} iso
+ */
 export const describeTime = (iso) =>
   new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: 'medium', timeStyle: 'short' }).format(
     new Date(iso),

@@ -1,5 +1,5 @@
 import { api, loadSettings, session, settings } from './api.js'
-import { button, h, links } from './element.js'
+import { button, find, h, links } from './element.js'
 import { describeProblem, findLanguage, LANGUAGES, setLanguage, texts } from './language.js'
 import { go, refresh, startRouter } from './router.js'
 import { startStepUp } from './step-up.js'
@@ -13,6 +13,9 @@ import { secondFactor } from './views/second-factor.js'
 import { security } from './views/security.js'
 import { confirmSignUp, signUp } from './views/sign-up.js'
 
+/** @import { Language } from './language.js' */
+/** @import { Route } from './router.js' */
+
 const LANGUAGE_KEY = 'latchkey-language'
 
 await setLanguage(findLanguage(localStorage.getItem(LANGUAGE_KEY)))
@@ -24,9 +27,7 @@ async function start() {
     await loadSettings()
   } catch (error) {
     const alert = h('p', { class: 'problem', role: 'alert' }, describeProblem(error))
-    document
-      .querySelector('main')
-      .replaceChildren(h('h1', {}, texts.notLoaded), alert, links(button(texts.tryAgain, start)))
+    find('main').replaceChildren(h('h1', {}, texts.notLoaded), alert, links(button(texts.tryAgain, start)))
     return
   }
   colour(settings.colour)
@@ -35,7 +36,10 @@ async function start() {
   await startRouter(views(), drawFrame)
 }
 
-/** The pages of this installation, by the name in the address. */
+/**
+ * Returns the pages of this installation, by the name in the address.
+ * @returns {Record<string, Route>}
+ */
 function views() {
   return {
     login: { render: logIn },
@@ -55,8 +59,12 @@ function views() {
   }
 }
 
-/** Draws what is around a page; `current` names it where the user is logged in. */
+/**
+ * Draws what is around a page.
+ * @param {string | undefined} current The name of the page, where the user is logged in.
+ */
 function drawFrame(current) {
+  /** @param {'profile' | 'security' | 'devices'} name */
   const item = (name) =>
     h('a', { class: 'plain', href: `#${name}`, 'aria-current': name === current && 'page' }, texts[name])
   const nav = h(
@@ -67,26 +75,23 @@ function drawFrame(current) {
     item('devices'),
     button(texts.logOut, logOut, { class: 'plain' }),
   )
-  document
-    .querySelector('header')
-    .replaceChildren(h('p', { class: 'product' }, settings.product), ...(current ? [nav] : []))
+  find('header').replaceChildren(h('p', { class: 'product' }, settings.product), ...(current ? [nav] : []))
   const languages = Object.entries(LANGUAGES).map(([language, name]) =>
-    button(name, () => choose(language), {
+    button(name, () => choose(/** @type {Language} */ (language)), {
       class: 'plain',
       lang: language,
       'aria-pressed': String(language === document.documentElement.lang),
     }),
   )
-  document
-    .querySelector('footer')
-    .replaceChildren(
-      ...(current ? [] : [h('p', { class: 'languages' }, ...languages)]),
-      ...(settings.support
-        ? [h('p', {}, `${texts.help} `, h('a', { href: `mailto:${settings.support}` }, settings.support))]
-        : []),
-    )
+  find('footer').replaceChildren(
+    ...(current ? [] : [h('p', { class: 'languages' }, ...languages)]),
+    ...(settings.support
+      ? [h('p', {}, `${texts.help} `, h('a', { href: `mailto:${settings.support}` }, settings.support))]
+      : []),
+  )
 }
 
+/** @param {Language} language */
 async function choose(language) {
   localStorage.setItem(LANGUAGE_KEY, language)
   await setLanguage(language)
@@ -103,13 +108,15 @@ async function logOut() {
   await go('login', null, { status })
 }
 
-/** Sets the colour of the product, and that of text on it, which has to be readable. */
+/**
+ * Sets the colour of the product, and that of text on it, which has to be readable.
+ * @param {string} product As `#rrggbb`.
+ */
 function colour(product) {
-  const [red, green, blue] = [1, 3, 5].map(
-    (at) => (Number.parseInt(product.slice(at, at + 2), 16) / 255) ** 2.2,
-  )
+  /** @param {number} at */
+  const light = (at) => (Number.parseInt(product.slice(at, at + 2), 16) / 255) ** 2.2
   // The relative luminance of WCAG 2.2, at which black and white differ equally from the colour.
-  const isLight = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179
+  const isLight = 0.2126 * light(1) + 0.7152 * light(3) + 0.0722 * light(5) > 0.179
   const { style } = document.documentElement
   style.setProperty('--product', product)
   style.setProperty('--on-product', isLight ? '#000' : '#fff')

@@ -1,18 +1,47 @@
 import { api, session, settings } from './api.js'
-import { button, h, links } from './element.js'
+import { button, find, h, links } from './element.js'
 import { describeProblem, setLanguage, texts } from './language.js'
+import { Problem } from './problem.js'
+
+/** @import { Schemas } from './api.js' */
+/** @import { Child } from './element.js' */
+
+/**
+ * @typedef {object} State What a page gives to the next one.
+ * @property {string | undefined} [next] The page to go on with.
+ * @property {string | undefined} [username]
+ * @property {string | undefined} [email]
+ * @property {string | undefined} [token]
+ * @property {string | undefined} [challenge]
+ * @property {string[] | undefined} [factors]
+ */
+
+/** @typedef {{ title: string, content: Child[] }} Page */
+/** @typedef {{ isPrivate?: false, render: (given: { state: State }) => Promise<Page> }} PublicRoute */
+/** @typedef {{ isPrivate: true, isForEnrolment: true, render: () => Promise<Page> }} EnrolmentRoute */
+/**
+ * @typedef {object} PrivateRoute
+ * @property {true} isPrivate
+ * @property {false} [isForEnrolment]
+ * @property {(given: { profile: Schemas['Profile'] }) => Promise<Page>} render
+ */
+/** @typedef {PublicRoute | EnrolmentRoute | PrivateRoute} Route */
 
 /** The page without a name, before and after the login. */
 const START = { out: 'login', in: 'profile' }
 
-let views
+/** @type {Record<string, Route>} */
+let views = {}
+/** @type {(current: string | undefined) => void} */
 let drawFrame
 let latest = 0
 
 /**
  * Shows the page that the address names, now and after each step through the history. A view is called with the state of its
- * entry of the history, and with the profile where it `isPrivate`; it resolves with its `title` and its `content`. A view that
+ * entry of the history, or with the profile where it `isPrivate`; it resolves with its `title` and its `content`. A view that
  * `isForEnrolment` has no profile: a user whose role needs a second factor gets none before.
+ * @param {Record<string, Route>} given
+ * @param {(current: string | undefined) => void} frame
  */
 export function startRouter(given, frame) {
   views = given
@@ -25,50 +54,79 @@ export function startRouter(given, frame) {
   return show()
 }
 
-/** Goes to another page. Its `state` lasts as long as its entry of the history, also over a reload. */
+/**
+ * Goes to another page. Its `state` lasts as long as its entry of the history, also over a reload.
+ * @param {string} name
+ * @param {State | null} state
+ * @returns {Promise<void>}
+ */
 export function go(name, state = null, { replace = false, status = '' } = {}) {
   history[replace ? 'replaceState' : 'pushState'](state, '', `#${name}`)
   return show(status)
 }
 
-/** Begins a session, and goes on to the page that was asked for. */
+/**
+ * Begins a session, and goes on to the page that was asked for.
+ * @param {string} token
+ */
 export function enter(token, next = 'profile', status = '') {
   session.start(token)
   return go(next, null, { replace: true, status })
 }
 
 /** Shows the page again, with what has changed. */
-export const refresh = (status) => show(status)
+export const refresh = (status = '') => show(status)
 
 const nameOf = () => location.hash.slice(1)
 
 async function show(status = '') {
   const turn = ++latest
   const isIn = session.token() !== undefined
-  const name = nameOf() in views ? nameOf() : START[isIn ? 'in' : 'out']
-  const { isPrivate = false, isForEnrolment = false, render } = views[name]
+  const { name, route } = findRoute(isIn)
+  const { isPrivate = false } = route
   if (isPrivate && !isIn) return go('login', { next: name }, { replace: true, status })
   if (!isPrivate && isIn) return go(START.in, null, { replace: true, status })
   document.body.classList.add('loading')
-  const page = await load(isPrivate && !isForEnrolment, render)
+  const page = await load(route)
   // A later step, or the end of the session, has taken its place.
-  if (turn !== latest) return
+  if (turn !== latest || !page) return
   document.body.classList.remove('loading')
   document.body.dataset.frame = isPrivate ? 'in' : 'out'
   drawFrame(isPrivate ? name : undefined)
-  document.querySelector('main').replaceChildren(h('h1', { tabindex: '-1' }, page.title), ...page.content)
+  find('main').replaceChildren(
+    h('h1', { tabindex: '-1' }, page.title),
+    ...page.content.filter((child) => child !== undefined && child !== false),
+  )
   document.title = `${page.title} · ${settings.product}`
-  document.querySelector('#status').textContent = status
+  find('#status').textContent = status
   focusStart(isPrivate)
 }
 
-async function load(hasProfile, render) {
+/**
+ * Finds the page that the address names, or the one without a name.
+ * @param {boolean} isIn
+ */
+function findRoute(isIn) {
+  const start = START[isIn ? 'in' : 'out']
+  const name = Object.hasOwn(views, nameOf()) ? nameOf() : start
+  const route = views[name]
+  if (!route) throw new Error(`There is no page ${name}`)
+  return { name, route }
+}
+
+/**
+ * Resolves with nothing where another page takes the place of this one.
+ * @param {Route} route
+ */
+async function load(route) {
   try {
-    const profile = hasProfile ? (await api.GET('/profile')).data : undefined
-    if (profile) await setLanguage(profile.language)
-    return await render({ state: history.state ?? {}, profile })
+    if (!route.isPrivate) return await route.render({ state: history.state ?? {} })
+    if (route.isForEnrolment) return await route.render()
+    const { data: profile } = await api.GET('/profile')
+    await setLanguage(profile.language)
+    return await route.render({ profile })
   } catch (error) {
-    if (error.slug === 'no-second-factor')
+    if (error instanceof Problem && error.slug === 'no-second-factor')
       return go('add-app', null, { replace: true, status: texts.factorNeeded })
     const retry = button(texts.tryAgain, () => show())
     return {
@@ -78,10 +136,13 @@ async function load(hasProfile, render) {
   }
 }
 
-/** A page with one form begins in its first empty field, any other at its heading. */
+/**
+ * Begins a page with one form in its first empty field, any other at its heading.
+ * @param {boolean} isPrivate
+ */
 function focusStart(isPrivate) {
-  const inputs = [...document.querySelector('main').querySelectorAll('input')]
+  const inputs = [...find('main').querySelectorAll('input')]
   const empty = inputs.find(({ value, hidden }) => value === '' && !hidden)
   const start = isPrivate ? undefined : empty
-  ;(start ?? document.querySelector('h1')).focus()
+  ;(start ?? find('h1')).focus()
 }

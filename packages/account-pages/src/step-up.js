@@ -3,7 +3,9 @@ import { button, h } from './element.js'
 import { factorField, form } from './form.js'
 import { texts } from './language.js'
 import { hasPasskeys, usePasskey } from './passkey.js'
+import { Problem } from './problem.js'
 
+/** @type {Promise<void> | undefined} */
 let pending
 
 /** Lets calls that need a second factor ask for it, once for all that wait. */
@@ -19,12 +21,13 @@ export function startStepUp() {
 /** Resolves when a second factor has given the session a new token; rejects if the user has no factor, or cancels. */
 async function renewToken() {
   const { factors } = (await api.GET('/profile/factors')).data
-  if (factors.length === 0) throw Object.assign(new Error(), { slug: 'no-second-factor' })
-  const { promise, resolve, reject } = Promise.withResolvers()
+  if (factors.length === 0) throw new Problem('no-second-factor')
+  const ended = /** @type {PromiseWithResolvers<void>} */ (Promise.withResolvers())
   const dialog = h('dialog', { 'aria-labelledby': 'step-up', onclose })
+  /** @param {string} token */
   const use = (token) => {
     session.replace(token)
-    resolve(token)
+    ended.resolve()
     dialog.close()
   }
   const byPasskey = form({
@@ -48,10 +51,10 @@ async function renewToken() {
   )
   function onclose() {
     dialog.remove()
-    reject(Object.assign(new Error(), { slug: 'cancelled' }))
+    ended.reject(new Problem('cancelled'))
   }
   document.addEventListener('session-ended', () => dialog.close(), { once: true })
   document.body.append(dialog)
   dialog.showModal()
-  return promise
+  return ended.promise
 }

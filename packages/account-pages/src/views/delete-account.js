@@ -4,7 +4,12 @@ import { accountField, form, passwordField } from '../form.js'
 import { fillText, texts } from '../language.js'
 import { go } from '../router.js'
 
-/** Deletes the account, where ACCOUNT_DELETION is on. */
+/** @import { Schemas } from '../api.js' */
+
+/**
+ * Deletes the account, where ACCOUNT_DELETION is on.
+ * @param {{ profile: Schemas['Profile'] }} given
+ */
 export async function deleteAccount({ profile: user }) {
   const remove = form({
     fields: [

@@ -4,15 +4,18 @@ import { form } from '../form.js'
 import { describeTime, fillText, texts } from '../language.js'
 import { go, refresh } from '../router.js'
 
-/** Where the user is logged in. Without SESSIONS the server has no list, and ends all of them. */
+/** @import { Schemas } from '../api.js' */
+
+/** Lists where the user is logged in. Without SESSIONS the server has no list, and ends all of them. */
 export async function devices() {
-  const { sessions } = settings.sessions ? (await api.GET('/sessions')).data : { sessions: [] }
+  const sessions = settings.sessions ? (await api.GET('/sessions')).data.sessions : []
   return {
     title: texts.devices,
     content: [...sessions.map(deviceCard), section(texts.everywhere, everywhereForm())],
   }
 }
 
+/** @param {Schemas['Sessions']['sessions'][number]} session */
 function deviceCard({ id, current, created_at, refreshed_at, address, agent }) {
   const device = describeAgent(agent)
   const end = form({
@@ -69,9 +72,13 @@ const SYSTEMS = {
   Linux: 'Linux',
 }
 
-/** Names a browser and its system by the User-Agent, which is any text that a client has sent. */
+/**
+ * Names a browser and its system by the User-Agent, which is any text that a client has sent.
+ * @param {string | null} agent
+ */
 function describeAgent(agent) {
-  const find = (names) => names[Object.keys(names).find((name) => agent?.includes(name))]
+  /** @param {Record<string, string>} names */
+  const find = (names) => Object.entries(names).find(([part]) => agent?.includes(part))?.[1]
   const [browser, system] = [find(BROWSERS), find(SYSTEMS)]
   return browser && system ? `${browser} · ${system}` : (agent?.slice(0, 60) ?? texts.unknownDevice)
 }

@@ -1,12 +1,15 @@
 import { api, session } from '../api.js'
-import { button, h, link, links, section, svg } from '../element.js'
+import { button, find, h, link, links, section, svg } from '../element.js'
 import { codeField, field, form, passwordField } from '../form.js'
 import { describeTime, fillText, texts } from '../language.js'
 import { createPasskey, hasPasskeys } from '../passkey.js'
 import { encodeQR } from '../qr.js'
 import { go, refresh } from '../router.js'
 
-/** The second factors of the user, and the recovery codes that are left. */
+/** @import { Schemas } from '../api.js' */
+/** @import { Attributes } from '../form.js' */
+
+/** Lists the second factors of the user, and the recovery codes that are left. */
 export async function factorSections() {
   const { factors, recovery_codes } = (await api.GET('/profile/factors')).data
   const add = links(link('add-app', texts.addApp), hasPasskeys() && link('add-passkey', texts.addPasskey))
@@ -30,7 +33,13 @@ export async function factorSections() {
   ]
 }
 
-/** What cannot be undone is sent by a second click, below what it means. */
+/**
+ * Asks for a second click, below what it means, before something is sent that cannot be undone.
+ * @param {string} label
+ * @param {string | undefined} about
+ * @param {string} meaning
+ * @param {HTMLElement} sends
+ */
 const ask = (label, about, meaning, sends) =>
   h(
     'details',
@@ -40,6 +49,10 @@ const ask = (label, about, meaning, sends) =>
     sends,
   )
 
+/**
+ * @param {Schemas['Factors']['factors'][number]} factor
+ * @param {boolean} isLast
+ */
 function factorItem({ id, kind, name, created_at, last_used_at }, isLast) {
   const shown = name ?? texts.kinds[kind]
   const remove = form({
@@ -73,6 +86,10 @@ function factorItem({ id, kind, name, created_at, last_used_at }, isLast) {
   )
 }
 
+/**
+ * @param {string} id
+ * @param {string} shown
+ */
 const renameForm = (id, shown) =>
   form({
     fields: [nameField(texts.name, { value: shown })],
@@ -85,6 +102,10 @@ const renameForm = (id, shown) =>
     },
   })
 
+/**
+ * @param {string} label
+ * @param {Attributes} attributes
+ */
 const nameField = (label, attributes) =>
   field('name', label, { autocomplete: 'off', autocapitalize: 'words', maxlength: '50', ...attributes })
 
@@ -116,7 +137,7 @@ export async function addApp() {
         body: { current_password, ...(name && { name }) },
       })
       begin.replaceWith(confirmForm(data))
-      document.querySelector('h1').focus()
+      find('h1').focus()
     },
   })
   return {
@@ -153,13 +174,14 @@ const enrolmentFields = () => [
   h('p', { class: 'hint' }, texts.firstFactorEnds),
 ]
 
+/** @param {Schemas['TotpSecret']} given */
 function confirmForm({ secret, uri }) {
   return form({
     fields: [
       h('p', {}, texts.scan),
       drawQr(uri),
       h('p', {}, h('a', { href: uri }, texts.openApp)),
-      h('p', {}, texts.orType, h('code', {}, secret.match(/.{1,4}/g).join(' '))),
+      h('p', {}, texts.orType, h('code', {}, secret.replaceAll(/.{4}(?=.)/g, '$& '))),
       codeField(texts.firstCode),
     ],
     button: texts.confirmCode,
@@ -170,7 +192,10 @@ function confirmForm({ secret, uri }) {
   })
 }
 
-/** Uses the token that the new factor was answered with, and shows the recovery codes that come with the first factor. */
+/**
+ * Uses the token that the new factor was answered with, and shows the recovery codes that come with the first factor.
+ * @param {Schemas['EnrolledFactor']} given
+ */
 async function finishEnrolment({ token, recovery_codes }) {
   session.replace(token)
   if (recovery_codes.length > 0) showRecoveryCodes(recovery_codes, () => texts.factorAdded)
@@ -178,8 +203,9 @@ async function finishEnrolment({ token, recovery_codes }) {
 }
 
 /**
- * In place of the page: the codes are shown once, and are in no entry of the history. `confirm` confirms that the user has stored
- * them, and returns what the next page says.
+ * Shows recovery codes in place of the page: once, and in no entry of the history.
+ * @param {string[]} codes
+ * @param {() => string | Promise<string>} confirm Confirms that the user has stored them, and returns what the next page says.
  */
 function showRecoveryCodes(codes, confirm) {
   const copied = h('span', { role: 'status' })
@@ -192,7 +218,7 @@ function showRecoveryCodes(codes, confirm) {
     send: async () => go('security', null, { replace: true, status: await confirm() }),
   })
   const title = h('h1', { tabindex: '-1' }, texts.recoveryCodes)
-  document.querySelector('main').replaceChildren(
+  find('main').replaceChildren(
     title,
     h(
       'div',
@@ -210,7 +236,10 @@ function showRecoveryCodes(codes, confirm) {
   title.focus()
 }
 
-/** A picture of elements, which the Content-Security-Policy allows without an exception. */
+/**
+ * Draws a QR code of elements, which the Content-Security-Policy allows without an exception.
+ * @param {string} text
+ */
 function drawQr(text) {
   const rows = encodeQR(text, 'raw')
   const path = rows.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : ''))).join('')

@@ -3,12 +3,18 @@ import { link, links } from '../element.js'
 import { emailField, field, form, passwordField } from '../form.js'
 import { texts } from '../language.js'
 import { canOfferPasskeys, hasPasskeys, usePasskey } from '../passkey.js'
+import { Problem } from '../problem.js'
 import { enter, go } from '../router.js'
+
+/** @import { State } from '../router.js' */
 
 /** Before the options of an offer expire, which live five minutes. */
 const RENEWAL_MS = 240_000
 
-/** Logs in by password, or by a passkey alone. `state.next` names the page to go on with. */
+/**
+ * Logs in by password, or by a passkey alone.
+ * @param {{ state: State }} given
+ */
 export async function logIn({ state }) {
   const byEmail = settings.login_field === 'email'
   const autocomplete = 'username webauthn'
@@ -24,14 +30,16 @@ export async function logIn({ state }) {
         const { data } = await api.POST('/login', { body: credentials })
         await enter(data.token, state.next)
       } catch (problem) {
-        if (problem.slug !== 'second-factor-required') throw problem
-        const { challenge, factors } = problem
+        if (!(problem instanceof Problem) || problem.slug !== 'second-factor-required') throw problem
+        const { challenge, factors } = /** @type {Pick<State, 'challenge' | 'factors'>} */ (problem.members)
         await go('second-step', { challenge, factors, next: state.next })
       }
     },
   })
+  /** @param {CredentialMediationRequirement} [mediation] */
   const askForPasskey = async (mediation) =>
     usePasskey(await api.POST('/login/passkey/options', { body: {} }), mediation)
+  /** @type {Awaited<ReturnType<typeof usePasskey>> | undefined} */
   let chosen
   const byPasskey = form({
     button: texts.logInByPasskey,

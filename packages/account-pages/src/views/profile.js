@@ -4,13 +4,23 @@ import { codeField, emailField, field, form, passwordField } from '../form.js'
 import { fillText, LANGUAGES, setLanguage, texts } from '../language.js'
 import { refresh } from '../router.js'
 
-/** The name, the language and the e-mail of the user. */
+/** @import { Schemas } from '../api.js' */
+/** @import { Language } from '../language.js' */
+
+/**
+ * Shows the name, the language and the e-mail of the user.
+ * @param {{ profile: Schemas['Profile'] }} given
+ */
 export async function profile({ profile: user }) {
   return {
     title: texts.profile,
     content: [
       section(texts.about, aboutForm(user)),
-      section(texts.emailTitle, ...(user.pending_email ? [confirmForm(user)] : []), emailForm(user)),
+      section(
+        texts.emailTitle,
+        ...(user.pending_email ? [confirmForm(user.pending_email)] : []),
+        emailForm(user),
+      ),
       ...(settings.deletion
         ? [
             section(
@@ -24,6 +34,7 @@ export async function profile({ profile: user }) {
   }
 }
 
+/** @param {Schemas['Profile']} user */
 function aboutForm({ name, username, language }) {
   const options = Object.entries(LANGUAGES).map(([value, text]) =>
     h('option', { value, lang: value, selected: value === language }, text),
@@ -42,13 +53,15 @@ function aboutForm({ name, username, language }) {
     ],
     button: texts.save,
     async send(change) {
-      const { data } = await api.PUT('/profile', { body: { name: change.name, language: change.language } })
+      const language = /** @type {Language} */ (change.language)
+      const { data } = await api.PUT('/profile', { body: { name: change.name, language } })
       await setLanguage(data.language)
       await refresh(texts.saved)
     },
   })
 }
 
+/** @param {Schemas['Profile']} user */
 function emailForm({ email }) {
   const password = settings.confirms_email
     ? [passwordField('current_password', texts.currentPassword, 'current-password')]
@@ -70,10 +83,13 @@ function emailForm({ email }) {
   })
 }
 
-/** Confirms the new e-mail, also after a reload or on another device. */
-function confirmForm({ pending_email }) {
+/**
+ * Confirms the new e-mail, also after a reload or on another device.
+ * @param {string} email
+ */
+function confirmForm(email) {
   return form({
-    fields: [h('p', {}, fillText(texts.pending, { email: pending_email })), codeField()],
+    fields: [h('p', {}, fillText(texts.pending, { email })), codeField()],
     button: texts.confirmEmail,
     async send({ code }) {
       await api.POST('/profile/confirmemail', { body: { code } })

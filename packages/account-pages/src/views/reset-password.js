@@ -4,7 +4,12 @@ import { accountField, codeField, emailField, form, newPasswordField } from '../
 import { fillText, texts } from '../language.js'
 import { go } from '../router.js'
 
-/** Requests the mail with the code. */
+/** @import { Page, State } from '../router.js' */
+
+/**
+ * Requests the mail with the code.
+ * @param {{ state: State }} given
+ */
 export async function requestReset({ state }) {
   const email = emailField()
   if (state.email) email.control.value = state.email
@@ -22,16 +27,20 @@ export async function requestReset({ state }) {
   }
 }
 
-/** Confirms the code of the mail. Without the e-mail, as in another tab, it is asked for: the code is enough with it. */
+/**
+ * Confirms the code of the mail. Without the e-mail, as in another tab, it is asked for: the code is enough with it.
+ * @param {{ state: State }} given
+ */
 export async function confirmReset({ state: { email, token } }) {
   const confirm = form({
     fields: email ? [codeField()] : [emailField(), codeField()],
     button: texts.confirmCode,
-    async send({ code, email: given = email }) {
+    async send({ code, ...typed }) {
+      const address = email ?? typed.email
       const { data } = await api.POST('/login/confirmcode', {
-        body: { email: given, code, ...(token && { token }) },
+        body: { email: address, code, ...(token && { token }) },
       })
-      await go('password', { email: given, token: data.token }, { replace: true })
+      await go('password', { email: address, token: data.token }, { replace: true })
     },
   })
   const again = h('a', { href: '#forgot' }, texts.anotherCode)
@@ -43,9 +52,13 @@ export async function confirmReset({ state: { email, token } }) {
   }
 }
 
-/** Sets the new password of a reset whose code is confirmed. */
+/**
+ * Sets the new password of a reset whose code is confirmed.
+ * @param {{ state: State }} given
+ * @returns {Promise<Page>}
+ */
 export async function setPassword({ state: { email, token } }) {
-  if (!token) return requestReset({ state: {} })
+  if (!email || !token) return requestReset({ state: {} })
   const set = form({
     fields: [accountField(email), newPasswordField()],
     button: texts.setPassword,

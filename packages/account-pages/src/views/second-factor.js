@@ -6,7 +6,13 @@ import { hasPasskeys, usePasskey } from '../passkey.js'
 import { enter } from '../router.js'
 import { logIn } from './log-in.js'
 
-/** The second step of a login: `state.challenge` is what the first was answered with. */
+/** @import { Page, State } from '../router.js' */
+
+/**
+ * Takes the second step of a login: `state.challenge` is what the first was answered with.
+ * @param {{ state: State }} given
+ * @returns {Promise<Page>}
+ */
 export async function secondFactor({ state: { challenge, factors = [], next } }) {
   if (!challenge) return logIn({ state: { next } })
   const answer = form({

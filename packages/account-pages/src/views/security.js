@@ -5,7 +5,12 @@ import { texts } from '../language.js'
 import { refresh } from '../router.js'
 import { factorSections } from './factors.js'
 
-/** What protects the account. */
+/** @import { Schemas } from '../api.js' */
+
+/**
+ * Shows what protects the account.
+ * @param {{ profile: Schemas['Profile'] }} given
+ */
 export async function security({ profile }) {
   return {
     title: texts.security,
@@ -16,6 +21,7 @@ export async function security({ profile }) {
   }
 }
 
+/** @param {Schemas['Profile']} user */
 function passwordForm(user) {
   return form({
     fields: [

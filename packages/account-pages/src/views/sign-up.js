@@ -2,7 +2,10 @@ import { api } from '../api.js'
 import { h, link, links } from '../element.js'
 import { codeField, emailField, field, form, newPasswordField } from '../form.js'
 import { currentLanguage, fillText, texts } from '../language.js'
+import { Problem } from '../problem.js'
 import { enter, go } from '../router.js'
+
+/** @import { Page, State } from '../router.js' */
 
 const usernameField = () =>
   field('username', texts.username, { hint: texts.usernameHint, autocomplete: 'off', maxlength: '20' })
@@ -27,9 +30,13 @@ export async function signUp() {
   return { title: texts.signUp, content: [request, links(link('login', texts.hasAccount))] }
 }
 
-/** Creates the account by the code of the mail, under another username where the first has been taken. */
+/**
+ * Creates the account by the code of the mail, under another username where the first has been taken.
+ * @param {{ state: State }} given
+ * @returns {Promise<Page>}
+ */
 export async function confirmSignUp({ state: { email, token } }) {
-  if (!token) return signUp()
+  if (!email || !token) return signUp()
   const other = usernameField()
   other.control.required = false
   other.element.hidden = true
@@ -45,9 +52,12 @@ export async function confirmSignUp({ state: { email, token } }) {
     },
   })
 
-  /** @returns {never} */
+  /**
+   * @param {unknown} problem
+   * @returns {never}
+   */
   function offerUsername(problem) {
-    if (problem.slug === 'username-taken') {
+    if (problem instanceof Problem && problem.slug === 'username-taken') {
       other.element.hidden = false
       other.control.required = true
     }

@@ -1,5 +1,6 @@
 import helmet from '@fastify/helmet'
 import { findFiles } from '@latchkey/account-pages/find-files.ts'
+import type { Settings } from '@latchkey/account-pages/types/settings.d.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
 import { HIDDEN, serveFiles } from './serve-files.ts'
@@ -35,7 +36,8 @@ export async function addAccountPages(app: FastifyInstance, config: Config): Pro
 }
 
 /** The options of this installation that the pages read: they offer nothing that has no route here, and refresh in its window. */
-function describeSettings(app: FastifyInstance, { accountPages, login, passkeys, profile, tokens }: Config) {
+function describeSettings(app: FastifyInstance, config: Config): Settings {
+  const { accountPages, login, passkeys, profile, tokens } = config
   const { product, support, colour } = accountPages
   const has = (method: 'GET' | 'POST', url: string) => app.hasRoute({ method, url })
   return {
