@@ -41,7 +41,6 @@ WORKDIR /image/app
 COPY package.json ./
 COPY admin admin
 COPY config config
-COPY migrations migrations
 COPY packages packages
 COPY services services
 COPY shared shared

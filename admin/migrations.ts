@@ -8,7 +8,7 @@ import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { findQueueFaults, prepareQueue } from '@latchkey/shared/mail/queue/queue-backend.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { findSetting, parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
-import { type AccountCount, countAccounts } from '@latchkey/shared/users/count-accounts.ts'
+import { type AccountCount, createManyUsersRepository } from '@latchkey/shared/users/many-users-repository.ts'
 import { printableLines } from '@latchkey/text/printable.ts'
 import { formatTable } from './console/format-table.ts'
 import { ArgumentError, parseWholeNumber } from './fault.ts'
@@ -58,7 +58,7 @@ export class Migrations {
     const differences = await withSettings(async (db, { queueUrl }) => {
       const migrator = createMigrator(db)
       printMigrations(await migrator.status())
-      printAccounts(await countAccounts(db))
+      printAccounts(await createManyUsersRepository(db).countByForm())
       await warn(migrator)
       return [...(await migrator.inspect()), ...(queueUrl ? await findQueueFaults(queueUrl) : [])]
     })

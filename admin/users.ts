@@ -1,7 +1,12 @@
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import { loadEnvironment } from '@latchkey/shared/settings/environment.ts'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
+import {
+  createEmailChangeRepository,
+  type PendingEmail,
+} from '@latchkey/shared/users/email-change-repository.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
+import { createManyUsersRepository } from '@latchkey/shared/users/many-users-repository.ts'
 import { declaredRoles } from '@latchkey/shared/users/roles.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
@@ -19,8 +24,6 @@ import { createAccount } from './accounts/create-account.ts'
 import { describeAccount, describeAccounts } from './accounts/describe-account.ts'
 import { generatePassword } from './accounts/generate-password.ts'
 import { getAccount } from './accounts/get-account.ts'
-import { createPendingEmailRepository, type PendingEmail } from './accounts/pending-email-repository.ts'
-import { createUserListRepository } from './accounts/user-list-repository.ts'
 import { type AdminContext, withAdminContext } from './admin-context.ts'
 import { readSecretLine } from './console/read-secret-line.ts'
 import { parseWholeNumber } from './fault.ts'
@@ -48,7 +51,7 @@ export class Users {
   /** Lists the users whose username, e-mail or name contains the search text; all users without one. */
   async list(search = '', limit = '100'): Promise<void> {
     const max = parseWholeNumber('limit', limit, 1, MAX_LISTED)
-    const found = await withAdminContext(({ db }) => createUserListRepository(db).list(search, max + 1))
+    const found = await withAdminContext(({ db }) => createManyUsersRepository(db).list(search, max + 1))
     console.log(found.length > 0 ? describeAccounts(found.slice(0, max)) : 'No user was found.')
     if (found.length > max)
       console.error(`There are more than these ${max}; give a search text or a higher limit.`)
@@ -122,7 +125,7 @@ export class Users {
   async pendingEmail(login: string): Promise<void> {
     await withAdminContext(async ({ db, clock }) => {
       const user = await getAccount(createUserRepository(db), login)
-      const pending = await createPendingEmailRepository(db).find(user.userid, new Date(clock()))
+      const pending = await createEmailChangeRepository(db).findPending(user.userid, new Date(clock()))
       report(user, pending ? describePendingEmail(pending) : 'has no pending change of e-mail')
     })
   }

@@ -1,11 +1,10 @@
 import { MAX_REASON } from '@latchkey/shared/audit/audit-repository.ts'
 import type { TextSealer } from '@latchkey/shared/secrets/sealed-text.ts'
-import { createFactorRepository, type Factor } from '@latchkey/shared/users/factor-repository.ts'
+import { createFactorRepository, type Factor, SEALED } from '@latchkey/shared/users/factor-repository.ts'
 import { createFactorSealer } from '@latchkey/shared/users/factor-sealer.ts'
 import {
   createSealedTextRepository,
   FIRST,
-  SEALED,
   type SealedText,
 } from '@latchkey/shared/users/sealed-text-repository.ts'
 import type { User } from '@latchkey/shared/users/user.ts'

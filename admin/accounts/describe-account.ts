@@ -1,7 +1,7 @@
 import { findSchemeName, getScheme } from '@latchkey/shared/passwords/schemes.ts'
+import type { ListedUser } from '@latchkey/shared/users/many-users-repository.ts'
 import { INTERNAL_PROPERTY_PREFIX, roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
 import { formatFields, formatTable } from '../console/format-table.ts'
-import type { ListedUser } from './user-list-repository.ts'
 
 /** Everything an administrator may see of a user: the scheme of the hash, never the hash. */
 export function describeAccount(user: User): string {

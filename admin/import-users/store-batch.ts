@@ -1,10 +1,14 @@
 import { type Database, type Queryable, violatedIndex } from '@latchkey/shared/database/database.ts'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
+import {
+  createManyUsersRepository,
+  type Holder,
+  type ImportedUser,
+} from '@latchkey/shared/users/many-users-repository.ts'
 import { fold } from '@latchkey/shared/users/user.ts'
 import type { AdminContext } from '../admin-context.ts'
 import type { Fault } from '../fault.ts'
 import type { Candidate } from './parse-row.ts'
-import { createUserImportRepository, type Holder, type ImportedUser } from './user-import-repository.ts'
 
 export interface RefusedLine {
   line: number
@@ -45,7 +49,7 @@ export async function storeBatch(
 type Holders = Record<(typeof NAMES)[number], Map<string, Holder>>
 
 async function findHolders(db: Queryable, batch: readonly Candidate[]): Promise<Holders> {
-  const repository = createUserImportRepository(db)
+  const repository = createManyUsersRepository(db)
   const find = async (field: (typeof NAMES)[number]) => {
     const values = batch.flatMap((candidate) => candidate[field] ?? [])
     const holders = await repository.findHolders(field, values)
@@ -66,20 +70,23 @@ const findTaken = (candidate: Candidate, holders: Holders): Fault[] =>
     return [{ field, reason: holder.isDeleted ? 'belongs to a deleted user' : 'belongs to another user' }]
   })
 
+/** A user, and the line of the file that has it. */
+type ImportedLine = ImportedUser & Pick<Candidate, 'line'>
+
 async function toUser(
   { secret, ...candidate }: Candidate,
   hashPassword: AdminContext['hashPassword'],
-): Promise<ImportedUser> {
+): Promise<ImportedLine> {
   const passwordHash = 'hash' in secret ? secret.hash : await hashPassword(secret.password)
   return { ...candidate, userid: crypto.randomUUID(), passwordHash }
 }
 
 /** Inserts all users, or, where the database refuses one of them, each by itself; returns the refused lines. */
-async function insert(db: Database, users: readonly ImportedUser[]): Promise<RefusedLine[]> {
+async function insert(db: Database, users: readonly ImportedLine[]): Promise<RefusedLine[]> {
   const [first, ...others] = users
   if (!first) return []
   try {
-    await db.transaction((transaction) => createUserImportRepository(transaction).insertAll(users))
+    await db.transaction((transaction) => createManyUsersRepository(transaction).insertAll(users))
     return []
   } catch (error) {
     const isRefused =

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DEFAULT_POLICY } from '@latchkey/shared/passwords/test/default-policy.ts'
 import { PHP_HASHES } from '@latchkey/shared/passwords/test/php-hashes.ts'
-import { countAccounts } from '@latchkey/shared/users/count-accounts.ts'
+import { createManyUsersRepository } from '@latchkey/shared/users/many-users-repository.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import {
   createEmptyDatabase,
@@ -128,9 +128,9 @@ describe('an import', () => {
 
 it('counts users by the kind of their hash, and those without an e-mail', async () => {
   await using old = await createEmptyDatabase()
-  expect(await countAccounts(old.db)).toEqual([])
+  expect(await createManyUsersRepository(old.db).countByForm()).toEqual([])
   await old.db.runScript('create table users (id integer, email varchar(9))')
-  expect(await countAccounts(old.db), 'of another product').toEqual([])
+  expect(await createManyUsersRepository(old.db).countByForm(), 'of another product').toEqual([])
   await old.db.runScript(
     'drop table users; create table users (userid integer primary key, email varchar(9), password varchar(255))',
   )
@@ -142,7 +142,10 @@ it('counts users by the kind of their hash, and those without an e-mail', async 
   const stored = [...hashes, SHA1.toUpperCase(), '', null, hash('md5', PASSWORD), '!']
   for (const [at, password] of stored.entries())
     await old.db.execute(insert, [at, at < 2 ? null : `${at}@x.org`, password])
-  const counts = (await countAccounts(old.db)).map(({ form, users }) => [form, users])
+  const counts = (await createManyUsersRepository(old.db).countByForm()).map(({ form, users }) => [
+    form,
+    users,
+  ])
   expect(Object.fromEntries(counts)).toEqual({
     ...{ sha1: 2, bcrypt: 1, argon2i: 1, argon2id: 1, 'no password': 2, 'no e-mail': 2 },
     ...{ 'MD5, which no login verifies': 1, 'another hash, which no login verifies': 1 },

@@ -5,7 +5,7 @@ import { anchorOf } from './markdown.ts'
 
 /** Folders and files of the root that a page may name in its text. */
 const NAMED_FILE =
-  /`((?:admin|config|deploy|docs|extensions|migrations|scripts|services|shared|templates)\/[\w./-]+\.\w+)`/g
+  /`((?:admin|config|deploy|docs|extensions|scripts|services|shared|templates)\/[\w./-]+\.\w+)`/g
 const LINK = /!?\[[^\]]*\]\(([^)\s]+)\)/g
 /** A page of the documentation that code or configuration names. */
 const NAMED_PAGE = /\bdocs\/[\w./-]+\.md\b/g

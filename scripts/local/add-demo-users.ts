@@ -2,16 +2,15 @@ import type { Database } from '@latchkey/shared/database/database.ts'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { DEMO_PASSWORD, DEMO_USERS } from '@latchkey/shared/users/demo-users.ts'
+import { createManyUsersRepository } from '@latchkey/shared/users/many-users-repository.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-
-const FIND_USER = { name: 'user-any', text: 'select 1 as found from users limit 1' }
 
 /**
  * Adds the demo users to a database without users; returns whether it did. A database that has users may be shared with real
  * ones, and stays as it is.
  */
 export async function addDemoUsers(db: Database, passwords: Pick<PasswordHasher, 'hash'>): Promise<boolean> {
-  if ((await db.query(FIND_USER)).length > 0) return false
+  if (await createManyUsersRepository(db).hasAny()) return false
   const passwordHash = await passwords.hash(DEMO_PASSWORD)
   try {
     await db.transaction(async (transaction) => {

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 
 const CHECKOUT = [
   ...['.dockerignore', '.npmrc', 'Dockerfile', 'package.json', 'package-lock.json'],
-  ...['admin', 'config', 'extensions', 'migrations', 'scripts', 'services', 'shared', 'templates'],
+  ...['admin', 'config', 'extensions', 'scripts', 'services', 'shared', 'templates'],
 ]
 
 beforeAll(() => Promise.all([builtServiceImages(), builtScriptifyImage()]))

@@ -102,7 +102,10 @@ async function buildNextVersion(present: string) {
   const name = '9999_nickname'
   await writeFile(join(context, `${name}.up.sql`), 'alter table users add column nickname varchar(50);\n')
   await writeFile(join(context, `${name}.down.sql`), 'alter table users drop column nickname;\n')
-  await writeFile(join(context, 'Dockerfile'), `FROM ${present}\nCOPY *.sql migrations/postgres/\n`)
+  await writeFile(
+    join(context, 'Dockerfile'),
+    `FROM ${present}\nCOPY *.sql shared/database/migrations/postgres/\n`,
+  )
   await docker('build', '--quiet', '--tag', image, context)
   await rm(context, { recursive: true })
   return { image, [Symbol.asyncDispose]: async () => void (await docker('image', 'rm', '--force', image)) }

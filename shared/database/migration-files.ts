@@ -8,8 +8,7 @@ import {
   MIGRATIONS,
 } from '../extensions/find-extensions.ts'
 
-/** The folder `migrations/` of this checkout or image. */
-const MIGRATIONS_DIR = join(import.meta.dirname, '..', '..', 'migrations')
+const MIGRATIONS_DIR = join(import.meta.dirname, 'migrations')
 
 export interface Migration {
   /** The name as it is recorded: `0001_users`, or `notes/0001_notes` for the extension `notes`. */

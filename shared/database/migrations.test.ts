@@ -5,7 +5,7 @@ import { OWN_TABLES } from './adoption/adoption.ts'
 import { DIALECTS } from './dialects.ts'
 import { readMigrations } from './migration-files.ts'
 
-const ROOT = join(import.meta.dirname, '..', '..', 'migrations')
+const ROOT = join(import.meta.dirname, 'migrations')
 
 const filesOf = (dialect: string): string[] => readdirSync(join(ROOT, dialect))
 
@@ -17,7 +17,7 @@ it.each(DIALECTS)('every migration exists for $name, up and down', ({ name }) =>
   const missing = [...migrations]
     .flatMap((migration) => [`${migration}.up.sql`, `${migration}.down.sql`])
     .filter((file) => !files.has(file))
-  expect(missing, `create in migrations/${name}`).toEqual([])
+  expect(missing, `create in shared/database/migrations/${name}`).toEqual([])
 })
 
 it.each(DIALECTS)(

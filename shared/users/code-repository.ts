@@ -1,3 +1,4 @@
+import { type Columns, valuesOf } from '../database/columns.ts'
 import type { Queryable, SqlValue, Statement } from '../database/database.ts'
 
 /** What the row of every mailed code contains. */
@@ -7,20 +8,38 @@ export interface StoredCode {
   expiresAt: Date
 }
 
-/** The columns of `StoredCode`, as `find` selects them. */
+/** The columns of every mailed code, as `find` selects them. */
 export interface CodeRow {
   id: unknown
   code_hash: string
   expires_at: Date
 }
 
+/** A code with the time of its request. */
+export type Dated<Code> = Code & { createdAt: Date }
+
+/** The columns of every mailed code. */
+export const CODE_COLUMNS: Columns<Dated<StoredCode>, keyof CodeRow | 'created_at'> = {
+  id: ({ id }, db) => db.toUuidValue(id),
+  code_hash: ({ codeHash }) => codeHash,
+  created_at: ({ createdAt }) => createdAt,
+  expires_at: ({ expiresAt }) => expiresAt,
+}
+
+/** Returns what every mailed code has of its row. */
+export const toStoredCode = (row: CodeRow, db: Queryable): StoredCode => ({
+  id: db.fromUuidValue(row.id),
+  codeHash: row.code_hash,
+  expiresAt: row.expires_at,
+})
+
 /** What distinguishes one table of mailed codes from the others. */
 export interface CodeTable<Code, Row> {
+  columns: Columns<Dated<Code>, keyof Row & string>
+  /** `insert` stores the columns, and `find` selects them. */
   statements: Readonly<Record<'insert' | 'find' | 'countAttempt' | 'use', Statement>>
   /** The value by which codes are found, for a user id or an e-mail. */
   toKey: (text: string, db: Queryable) => SqlValue
-  /** The values of `insert`, in its order. */
-  toValues: (code: Code, now: Date, db: Queryable) => readonly SqlValue[]
   /** The code that a row of `find` contains. */
   fromRow: (row: Row, db: Queryable) => Code
 }
@@ -41,14 +60,14 @@ export interface CodeRepository<Code> {
 /** Creates the repository of one table. Given a transaction, it works inside that transaction. */
 export function createCodeRepository<Code, Row extends object>(
   db: Queryable,
-  { statements, toKey, toValues, fromRow }: CodeTable<Code, Row>,
+  { columns, statements, toKey, fromRow }: CodeTable<Code, Row>,
 ): CodeRepository<Code> {
   const changesOne = async (statement: Statement, id: string, ...values: SqlValue[]): Promise<boolean> =>
     (await db.execute(statement, [db.toUuidValue(id), ...values])) === 1
 
   return {
     async insert(code, now) {
-      await db.execute(statements.insert, toValues(code, now, db))
+      await db.execute(statements.insert, valuesOf(columns, { ...code, createdAt: now }, db))
     },
     async find(key) {
       const rows = await db.query<Row>(statements.find, [toKey(key, db)])

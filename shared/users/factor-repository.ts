@@ -1,5 +1,7 @@
+import { type Columns, namesOf, toInsert, valuesOf } from '../database/columns.ts'
 import type { Queryable, SqlValue, Statement } from '../database/database.ts'
 import { insertRows } from '../database/insert-rows.ts'
+import { sealedColumn } from './sealed-text-repository.ts'
 import { FACTORS_PROPERTY } from './user-factors.ts'
 import type { UserRepository } from './user-repository.ts'
 
@@ -45,14 +47,21 @@ interface FactorRow {
   begun_under: string | null
 }
 
-const INSERT: Statement = {
-  name: 'factor-insert',
-  text: `insert into user_factor (id, userid, kind, name, data, created_at, begun_under)
-    values ($1, $2, $3, $4, $5, $6, $7)`,
+/** The columns of a new factor. */
+const COLUMNS: Columns<NewFactor & { createdAt: Date }> = {
+  id: ({ id }, db) => db.toUuidValue(id),
+  userid: ({ userid }, db) => db.toUuidValue(userid),
+  kind: ({ kind }) => kind,
+  name: ({ name }) => name ?? null,
+  data: ({ data }) => data,
+  created_at: ({ createdAt }) => createdAt,
+  begun_under: ({ begunUnder }) => begunUnder ?? null,
 }
+
+const INSERT: Statement = { name: 'factor-insert', text: `insert into user_factor ${toInsert(COLUMNS)}` }
 const FIND: Statement = {
   name: 'factor-of-user',
-  text: `select id, kind, name, data, created_at, confirmed_at, last_used_at, last_counter, begun_under
+  text: `select ${namesOf(COLUMNS)}, confirmed_at, last_used_at, last_counter
     from user_factor where userid = $1 order by created_at, id`,
 }
 /** Counts among the first thousand rows: no index serves a count of all. */
@@ -84,6 +93,10 @@ const DELETE: Statement = {
   text: 'delete from user_factor where id = $1 and userid = $2 and confirmed_at is not null',
 }
 const DELETE_ALL: Statement = { name: 'factor-delete-all', text: 'delete from user_factor where userid = $1' }
+const DELETE_PENDING: Statement = {
+  name: 'factor-delete-pending',
+  text: 'delete from user_factor where userid = $1 and confirmed_at is null',
+}
 const FIND_CODES: Statement = {
   name: 'recovery-code-of-user',
   text: 'select id, hash from recovery_code where userid = $1',
@@ -97,6 +110,12 @@ const DELETE_CODES: Statement = {
   text: 'delete from recovery_code where userid = $1',
 }
 
+/** The columns with texts that FACTOR_SECRET has sealed. */
+export const SEALED = [
+  sealedColumn('user_factor', 'data', " and kind = 'totp'"),
+  sealedColumn('recovery_code', 'hash', ''),
+]
+
 export type FactorRepository = ReturnType<typeof createFactorRepository>
 
 /** Creates the repository of factors and recovery codes. Given a transaction, it works inside that transaction. */
@@ -105,9 +124,8 @@ export function createFactorRepository(db: Queryable) {
     (await db.execute(statement, [db.toUuidValue(id), ...values])) === 1
 
   return {
-    async insert({ id, userid, kind, name, data, begunUnder }: NewFactor, now: Date): Promise<void> {
-      const ids = [db.toUuidValue(id), db.toUuidValue(userid)]
-      await db.execute(INSERT, [...ids, kind, name ?? null, data, now, begunUnder ?? null])
+    async insert(factor: NewFactor, now: Date): Promise<void> {
+      await db.execute(INSERT, valuesOf(COLUMNS, { ...factor, createdAt: now }, db))
     },
 
     /** Finds the factors of a user, also those that are not confirmed; the oldest first. */
@@ -148,6 +166,9 @@ export function createFactorRepository(db: Queryable) {
       const [row] = await db.query<{ users: number | string }>(COUNT_USERS, [])
       return Number(row?.users ?? 0)
     },
+
+    /** Ends the enrolments of factors that the user has not confirmed. */
+    deletePending: (userid: string): Promise<number> => db.execute(DELETE_PENDING, [db.toUuidValue(userid)]),
 
     /** Deletes every factor and recovery code of the user. */
     async deleteAll(userid: string): Promise<void> {

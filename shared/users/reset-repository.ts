@@ -1,5 +1,14 @@
+import { type Columns, namesOf, toInsert } from '../database/columns.ts'
 import type { Queryable, Statement } from '../database/database.ts'
-import { type CodeRow, type CodeTable, createCodeRepository, type StoredCode } from './code-repository.ts'
+import {
+  CODE_COLUMNS,
+  type CodeRow,
+  type CodeTable,
+  createCodeRepository,
+  type Dated,
+  type StoredCode,
+  toStoredCode,
+} from './code-repository.ts'
 import { fold } from './user.ts'
 
 /** A requested password reset. */
@@ -21,18 +30,23 @@ interface ResetRow extends CodeRow {
   used_at: Date | null
 }
 
+const COLUMNS: Columns<Dated<Reset>, keyof ResetRow> = {
+  ...CODE_COLUMNS,
+  userid: ({ userid }, db) => db.toUuidValue(userid),
+  email: ({ email }) => email,
+  token_hash: ({ tokenHash }) => tokenHash,
+  confirmed_at: () => null,
+  used_at: () => null,
+}
+
 /** The table of the resets: the code confirms a reset, and setting the password uses it. */
 const RESETS: CodeTable<Reset, ResetRow> = {
+  columns: COLUMNS,
   statements: {
-    insert: {
-      name: 'password_reset-insert',
-      text: `insert into password_reset
-        (id, code_hash, created_at, expires_at, userid, email, token_hash, confirmed_at, used_at)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    },
+    insert: { name: 'password_reset-insert', text: `insert into password_reset ${toInsert(COLUMNS)}` },
     find: {
       name: 'password_reset-newest',
-      text: `select id, code_hash, expires_at, userid, email, token_hash, confirmed_at, used_at
+      text: `select ${namesOf(COLUMNS)}
         from password_reset where email = $1 order by created_at desc, id desc limit 1`,
     },
     countAttempt: {
@@ -47,21 +61,8 @@ const RESETS: CodeTable<Reset, ResetRow> = {
     },
   },
   toKey: fold,
-  toValues: (reset, now, db) => [
-    db.toUuidValue(reset.id),
-    reset.codeHash,
-    now,
-    reset.expiresAt,
-    db.toUuidValue(reset.userid),
-    reset.email,
-    reset.tokenHash,
-    null,
-    null,
-  ],
   fromRow: (row, db) => ({
-    id: db.fromUuidValue(row.id),
-    codeHash: row.code_hash,
-    expiresAt: row.expires_at,
+    ...toStoredCode(row, db),
     userid: db.fromUuidValue(row.userid),
     email: row.email,
     tokenHash: row.token_hash,
@@ -82,6 +83,11 @@ const COUNT_HASH: Statement = {
     where id = $1 and attempts < $2 and confirmed_at is not null and used_at is null and expires_at > $3`,
 }
 
+const END_ALL: Statement = {
+  name: 'password_reset-end-all',
+  text: 'update password_reset set used_at = $2 where userid = $1 and used_at is null',
+}
+
 export type ResetRepository = ReturnType<typeof createResetRepository>
 
 /** Creates the repository of password resets. Given a transaction, it works inside that transaction. */
@@ -95,4 +101,7 @@ export const createResetRepository = (db: Queryable) => ({
   /** Counts a new password for a confirmed reset together with its codes; false when none is left or the reset has ended. */
   countNewPassword: async (id: string, maximum: number, now: Date): Promise<boolean> =>
     (await db.execute(COUNT_HASH, [db.toUuidValue(id), maximum, now])) === 1,
+
+  /** Ends every reset of a user, also one whose code is confirmed. */
+  endAll: (userid: string, now: Date): Promise<number> => db.execute(END_ALL, [db.toUuidValue(userid), now]),
 })

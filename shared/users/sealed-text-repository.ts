@@ -10,7 +10,11 @@ const BATCH_SIZE = 500
 /** Before every id. */
 export const FIRST = '00000000-0000-0000-0000-000000000000'
 
-const sealedIn = (table: string, column: string, condition: string) => ({
+/** The statements on a column with such texts. */
+export type SealedColumn = Readonly<Record<'find' | 'replace', Statement>>
+
+/** Declares a column with such texts, in the rows of which `condition` is true. */
+export const sealedColumn = (table: string, column: string, condition: string): SealedColumn => ({
   find: {
     name: `${table}-sealed`,
     text: `select id, ${column} as sealed from ${table} where id > $1${condition} order by id limit ${BATCH_SIZE}`,
@@ -21,15 +25,9 @@ const sealedIn = (table: string, column: string, condition: string) => ({
   },
 })
 
-/** The columns with such texts. */
-export const SEALED: readonly Readonly<Record<'find' | 'replace', Statement>>[] = [
-  sealedIn('user_factor', 'data', " and kind = 'totp'"),
-  sealedIn('recovery_code', 'hash', ''),
-]
-
-/** Creates the repository of one of the columns. */
-export const createSealedTextRepository = (db: Queryable, { find, replace }: (typeof SEALED)[number]) => ({
-  /** The texts of the rows after an id, in the order of their ids: a batch. */
+/** Creates the repository of one column. */
+export const createSealedTextRepository = (db: Queryable, { find, replace }: SealedColumn) => ({
+  /** Returns a batch of texts of the rows after an id, in the order of their ids. */
   async findAfter(id: string): Promise<SealedText[]> {
     const rows = await db.query<{ id: unknown; sealed: string }>(find, [db.toUuidValue(id)])
     return rows.map((row) => ({ id: db.fromUuidValue(row.id), sealed: row.sealed }))

@@ -1,3 +1,4 @@
+import { type Columns, toInsert, valuesOf } from '../database/columns.ts'
 import { type Queryable, type Statement, violatedIndex } from '../database/database.ts'
 import { folded } from '../database/postgres/folded.ts'
 import { AppError } from '../errors/app-error.ts'
@@ -32,6 +33,8 @@ export interface UserRow {
 export const USER_COLUMNS = `u.userid, u.name, u.email, u.username, u.password, u.role, u.created_at, u.updated_at,
     u.deleted_at, p.id as property_id, p.name as property_name, p.value as property_value`
 export const USER_TABLES = 'users u left join users_property p on p.userid = u.userid'
+/** The table of a statement that needs the user `$1`, who must not be deleted. */
+export const PRESENT_USER = 'users where userid = $1 and deleted_at is null'
 const SELECT_USER = `select ${USER_COLUMNS} from ${USER_TABLES}`
 
 const FIND_BY_ID: Statement = { name: 'user-by-id', text: `${SELECT_USER} where u.userid = $1 order by p.id` }
@@ -51,10 +54,16 @@ const LOCK: Statement = {
   text: 'select userid from users where userid = $1 for update',
 }
 
-const INSERT: Statement = {
-  name: 'user-insert',
-  text: 'insert into users (userid, name, email, username, password, role) values ($1, $2, $3, $4, $5, $6)',
+/** The columns of a new user. */
+export const NEW_USER_COLUMNS: Columns<NewUser & { userid: string }> = {
+  userid: ({ userid }, db) => db.toUuidValue(userid),
+  name: ({ name }) => name ?? null,
+  email: ({ email }) => email?.normalize('NFC') ?? null,
+  username: ({ username }) => username.normalize('NFC'),
+  password: ({ passwordHash }) => passwordHash,
+  role: ({ role }) => role ?? null,
 }
+const INSERT: Statement = { name: 'user-insert', text: `insert into users ${toInsert(NEW_USER_COLUMNS)}` }
 
 const UPDATE_NAME: Statement = { name: 'user-set-name', text: 'update users set name = $2 where userid = $1' }
 const UPDATE_EMAIL: Statement = {
@@ -90,9 +99,15 @@ const DELETE_PROPERTIES: Statement = {
   name: 'property-delete',
   text: 'delete from users_property where userid = $1 and name = $2',
 }
+/** The columns of a new property. */
+export const PROPERTY_COLUMNS: Columns<UserProperty & { userid: string }> = {
+  userid: ({ userid }, db) => db.toUuidValue(userid),
+  name: ({ name }) => name,
+  value: ({ value }) => value,
+}
 const INSERT_PROPERTY: Statement = {
   name: 'property-insert',
-  text: 'insert into users_property (userid, name, value) values ($1, $2, $3)',
+  text: `insert into users_property ${toInsert(PROPERTY_COLUMNS)}`,
 }
 
 const SOFT_DELETE: Statement = {
@@ -140,18 +155,10 @@ export function createUserRepository(db: Queryable) {
     },
 
     /** Stores a user and returns its new id; throws `email_taken` or `username_taken`. */
-    async insert({ name, email, username, passwordHash, role }: NewUser): Promise<string> {
+    async insert(user: NewUser): Promise<string> {
       const userid = crypto.randomUUID()
-      await withTakenErrors(db, () =>
-        db.execute(INSERT, [
-          db.toUuidValue(userid),
-          name ?? null,
-          email?.normalize('NFC') ?? null,
-          username.normalize('NFC'),
-          passwordHash,
-          role ?? null,
-        ]),
-      )
+      const values = valuesOf(NEW_USER_COLUMNS, { ...user, userid }, db)
+      await withTakenErrors(db, () => db.execute(INSERT, values))
       return userid
     },
 
@@ -184,7 +191,8 @@ export function createUserRepository(db: Queryable) {
       if (rows === 1) return
       // Nothing prevents another program from adding a name twice.
       if (rows !== 0) await db.execute(DELETE_PROPERTIES, [id, name])
-      if (value !== null) await db.execute(INSERT_PROPERTY, [id, name, value])
+      if (value !== null)
+        await db.execute(INSERT_PROPERTY, valuesOf(PROPERTY_COLUMNS, { userid, name, value }, db))
     },
 
     /** Marks the user as deleted: no login, refresh or reset succeeds. The row and its properties stay. */

@@ -5,19 +5,16 @@ import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.t
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createReadInstallation } from '@latchkey/shared/database/installation.ts'
 import { ping } from '@latchkey/shared/database/ping.ts'
-import { countAccounts } from '@latchkey/shared/users/count-accounts.ts'
 import { createEmailChangeRepository } from '@latchkey/shared/users/email-change-repository.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
-import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
+import { createFactorRepository, SEALED } from '@latchkey/shared/users/factor-repository.ts'
+import { createManyUsersRepository } from '@latchkey/shared/users/many-users-repository.ts'
 import { createResetRepository } from '@latchkey/shared/users/reset-repository.ts'
-import { createSealedTextRepository, FIRST, SEALED } from '@latchkey/shared/users/sealed-text-repository.ts'
+import { createSealedTextRepository, FIRST } from '@latchkey/shared/users/sealed-text-repository.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { countRows, createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createPendingEmailRepository } from '../../../admin/accounts/pending-email-repository.ts'
-import { createUserListRepository } from '../../../admin/accounts/user-list-repository.ts'
-import { createUserImportRepository } from '../../../admin/import-users/user-import-repository.ts'
 import { createPurge } from '../../../shared/maintenance/purge-expired.ts'
 import { createProfileRepository } from '../src/features/account/profile-repository.ts'
 import { createSessionRepository } from '../src/features/sessions/session-repository.ts'
@@ -153,27 +150,28 @@ const CASES: Record<string, Case> = {
     },
   },
   'users are listed by a text that stands for itself': {
-    sends: ['user-list'],
+    sends: ['user-list', 'user-any'],
     async run(db) {
       for (const username of ['per%cent', 'under_score']) await aUser(db, { username })
       const list = async (search: string, limit = 10) =>
-        (await createUserListRepository(db).list(search, limit)).map(({ username }) => username)
+        (await createManyUsersRepository(db).list(search, limit)).map(({ username }) => username)
       expect(await list('%')).toEqual(['per%cent'])
       expect(await list('R_S')).toEqual(['under_score'])
       expect(await list('!')).toEqual([])
       expect(await list('', 1)).toHaveLength(1)
+      expect(await createManyUsersRepository(db).hasAny()).toBe(true)
     },
   },
   'who has a username or an e-mail is found for an import, which stores many users': {
     sends: ['user-holders-username', 'user-holders-email', 'insert-users', 'insert-users_property'],
     async run(db) {
-      const repository = createUserImportRepository(db)
+      const repository = createManyUsersRepository(db)
       const row = (username: string) => ({
         ...{ line: 1, userid: randomUUID(), username, email: null, name: 'Ü 🦊', role: null },
         ...{ passwordHash: 'x', properties: [{ name: 'note', value: 'two\nlines' }] },
       })
       const rows = [row('import-1'), row('import-2')]
-      await db.transaction((transaction) => createUserImportRepository(transaction).insertAll(rows))
+      await db.transaction((transaction) => createManyUsersRepository(transaction).insertAll(rows))
       const found = await repository.findHolders('username', ['IMPORT-1', 'nobody'])
       expect(found).toEqual([
         { userid: rows[0]?.userid, username: 'import-1', email: null, isDeleted: false },
@@ -192,7 +190,7 @@ const CASES: Record<string, Case> = {
     sends: ['count-accounts-columns', 'count-accounts'],
     async run(db) {
       const countOf = async (form: string) =>
-        (await countAccounts(db)).find((each) => each.form === form)?.users ?? 0
+        (await createManyUsersRepository(db).countByForm()).find((each) => each.form === form)?.users ?? 0
       const before = await countOf('argon2id')
       await aUser(db, { passwordHash: `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(66)}` })
       expect(await countOf('argon2id')).toBe(before + 1)
@@ -238,7 +236,7 @@ const CASES: Record<string, Case> = {
     sends: [
       ...['insert', 'newest', 'count-attempt', 'use'].map((each) => `email_change-${each}`),
       'profile-by-id',
-      'admin-pending-email',
+      'email_change-pending',
     ],
     async run(db) {
       const changes = createEmailChangeRepository(db)
@@ -249,7 +247,7 @@ const CASES: Record<string, Case> = {
       expect(await changes.find(userid)).toEqual([change])
       const pending = async (seconds: number) => [
         (await createProfileRepository(db, 2).find(userid, at(seconds)))?.pendingEmail,
-        (await createPendingEmailRepository(db).find(userid, at(seconds)))?.email,
+        (await createEmailChangeRepository(db).findPending(userid, at(seconds)))?.email,
       ]
       expect(await pending(1)).toEqual(['ü@example.com', 'ü@example.com'])
       expect(await pending(600)).toEqual([undefined, undefined])

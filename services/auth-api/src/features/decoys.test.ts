@@ -45,7 +45,10 @@ function requestsFor(owner: User | undefined) {
     ttlSeconds: 600,
     sharedNow: () => 0,
   }
-  const inserting = () => ({ insert: async (row: (typeof stored)[number]) => void stored.push(row) })
+  const inserting = () => ({
+    insert: async (row: (typeof stored)[number]) => void stored.push(row),
+    endAll: async () => 0,
+  })
   const passwords = { hash: async () => 'hash of a password' }
   const requestSignUp = createRequestSignUp({
     ...given,

@@ -6,7 +6,13 @@ import {
   violatedIndex,
 } from '@latchkey/shared/database/database.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
-import { toUsers, USER_COLUMNS, USER_TABLES, type UserRow } from '@latchkey/shared/users/user-repository.ts'
+import {
+  PRESENT_USER,
+  toUsers,
+  USER_COLUMNS,
+  USER_TABLES,
+  type UserRow,
+} from '@latchkey/shared/users/user-repository.ts'
 import { type Claims, successorOf } from './claims.ts'
 
 /** What the database knows about a token. */
@@ -26,6 +32,8 @@ interface StatusRow extends UserRow {
   session_revoked_from: Date | null
 }
 
+const COLUMNS = 'id, revoked_from, expires_at'
+
 const FIND_STATUS: Statement = {
   name: 'token-status',
   text: `select ${USER_COLUMNS},
@@ -35,15 +43,20 @@ const FIND_STATUS: Statement = {
   from ${USER_TABLES} where u.userid = $1 order by p.id`,
 }
 
+/** A condition of another statement: no logout has ended the session of this id, an SQL expression. */
+export const isNotRevoked = (id: string): string =>
+  // The subquery reads one row by its key; a join could read the whole table.
+  `(select r.id from token_revocation r where r.id = ${id}) is null`
+
 // Both keep a row that exists. On MySQL they are not `insert ignore`, which ignores other faults too.
 const STORE_REFRESH: Statement = {
   name: 'token-refresh',
   text: {
-    postgres: `insert into token_revocation (id, revoked_from, expires_at)
-      select $2, $3, $4 from users where userid = $1 and deleted_at is null
+    postgres: `insert into token_revocation (${COLUMNS})
+      select $2, $3, $4 from ${PRESENT_USER}
       on conflict (id) do nothing`,
-    mysql: `insert into token_revocation (id, revoked_from, expires_at)
-      select $2, $3, $4 from users where userid = $1 and deleted_at is null
+    mysql: `insert into token_revocation (${COLUMNS})
+      select $2, $3, $4 from ${PRESENT_USER}
       on duplicate key update id = id`,
   },
 }
@@ -56,9 +69,9 @@ const END_PREDECESSOR: Statement = {
 const REVOKE_SESSION: Statement = {
   name: 'session-end',
   text: {
-    postgres: `insert into token_revocation (id, revoked_from, expires_at) values ($1, $2, $3)
+    postgres: `insert into token_revocation (${COLUMNS}) values ($1, $2, $3)
       on conflict (id) do nothing`,
-    mysql: `insert into token_revocation (id, revoked_from, expires_at) values ($1, $2, $3)
+    mysql: `insert into token_revocation (${COLUMNS}) values ($1, $2, $3)
       on duplicate key update id = id`,
   },
 }
@@ -66,7 +79,7 @@ const REVOKE_SESSION: Statement = {
 const USE_ONCE: Statement = {
   name: 'challenge-use',
   // A duplicate is an error, and not ignored: MySQL would count it as a row.
-  text: 'insert into token_revocation (id, revoked_from, expires_at) values ($1, $2, $3)',
+  text: `insert into token_revocation (${COLUMNS}) values ($1, $2, $3)`,
 }
 
 export type RevocationRepository = ReturnType<typeof createRevocationRepository>

@@ -1,4 +1,5 @@
 import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
+import { selectPendingEmail } from '@latchkey/shared/users/email-change-repository.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { toUsers, USER_COLUMNS, USER_TABLES, type UserRow } from '@latchkey/shared/users/user-repository.ts'
 
@@ -16,9 +17,7 @@ interface ProfileRow extends UserRow {
 const FIND: Statement = {
   name: 'profile-by-id',
   text: `select ${USER_COLUMNS},
-    (select c.email from email_change c where c.userid = u.userid and c.used_at is null and c.expires_at > $2
-        and c.attempts < $3
-      order by c.created_at desc, c.id desc limit 1) as pending_email
+    ${selectPendingEmail({ userid: 'u.userid', now: '$2', attempts: '$3' })} as pending_email
     from ${USER_TABLES} where u.userid = $1 order by p.id`,
 }
 

@@ -3,7 +3,6 @@ import type { Mails } from '@latchkey/shared/mail/outbox/accept-mail.ts'
 import { accountOf } from '@latchkey/shared/mail/outbox/mail-notices.ts'
 import type { Clock } from '@latchkey/shared/time/clock.ts'
 import type { EmailChangeRepository } from '@latchkey/shared/users/email-change-repository.ts'
-import { endEmailChanges } from '@latchkey/shared/users/end-codes.ts'
 import { languageOf, type User } from '@latchkey/shared/users/user.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
@@ -14,7 +13,7 @@ import type { GuardedUser } from './account-guard.ts'
 
 export interface RequestEmailChangeDependencies {
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'findByLogin'>
-  changesIn: (transaction: Queryable) => Pick<EmailChangeRepository, 'insert'>
+  changesIn: (transaction: Queryable) => Pick<EmailChangeRepository, 'insert' | 'endAll'>
   mails: Mails
   secrets: Pick<CodeSecrets, 'generateCode' | 'hash' | 'hashOfNothing'>
   ttlSeconds: number
@@ -57,10 +56,11 @@ export function createRequestEmailChange(dependencies: RequestEmailChangeDepende
     const owner = await usersIn(transaction).findByLogin('email', email)
     const now = new Date(sharedNow())
     const { code, stored } = issueCode(secrets, { isDecoy: owner !== undefined, now, ttlSeconds })
+    const changes = changesIn(transaction)
     // In this order: the earlier changes end before the new one is stored.
     await Promise.all([
-      endEmailChanges(transaction, user.userid, now),
-      changesIn(transaction).insert({ ...stored, userid: user.userid, email, begunUnder }, now),
+      changes.endAll(user.userid, now),
+      changes.insert({ ...stored, userid: user.userid, email, begunUnder }, now),
       acceptMail(transaction, { user, owner, email }, { code, expiresAt: stored.expiresAt }),
       audit.write(transaction, { name: 'email.change_requested', userid: user.userid }),
     ])

@@ -1,4 +1,12 @@
+import {
+  type Columns,
+  namesOf,
+  toAssignments,
+  toInsert,
+  valuesOf,
+} from '@latchkey/shared/database/columns.ts'
 import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
+import { isNotRevoked } from '../../tokens/revocation-repository.ts'
 
 /** A login and the refreshes after it. */
 export interface UserSession {
@@ -17,29 +25,34 @@ export interface UserSession {
   agent: string
 }
 
+const COLUMNS = {
+  id: ({ id }) => id,
+  userid: ({ userid }, db) => db.toUuidValue(userid),
+  created_at: ({ createdAt }) => createdAt,
+  jti: ({ jti }) => jti,
+  valid_from: ({ validFrom }) => validFrom,
+  refreshed_at: ({ refreshedAt }) => refreshedAt,
+  expires_at: ({ expiresAt }) => expiresAt,
+  address: ({ address }) => address,
+  agent: ({ agent }) => agent,
+} satisfies Columns<UserSession>
+
 type SessionRow = Record<'id' | 'jti' | 'address' | 'agent', string> &
   Record<'created_at' | 'refreshed_at' | 'expires_at', Date> & { valid_from: string | number }
+
+/** The new values of the columns that a refresh changes. */
+const RENEWED = toAssignments(COLUMNS, ['id', 'userid', 'created_at'])
 
 const STORE: Statement = {
   name: 'user_session-store',
   text: {
-    postgres: `insert into user_session
-        (id, userid, created_at, jti, valid_from, refreshed_at, expires_at, address, agent)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-      on conflict (id) do update set
-        jti = $4, valid_from = $5, refreshed_at = $6, expires_at = $7, address = $8, agent = $9`,
-    mysql: `insert into user_session
-        (id, userid, created_at, jti, valid_from, refreshed_at, expires_at, address, agent)
-      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-      on duplicate key update
-        jti = $4, valid_from = $5, refreshed_at = $6, expires_at = $7, address = $8, agent = $9`,
+    postgres: `insert into user_session ${toInsert(COLUMNS)} on conflict (id) do update set ${RENEWED}`,
+    mysql: `insert into user_session ${toInsert(COLUMNS)} on duplicate key update ${RENEWED}`,
   },
 }
 
-// The subquery reads one row by its key; a join could read the whole table of revocations.
-const SELECT_OPEN = `select id, jti, valid_from, created_at, refreshed_at, expires_at, address, agent
-  from user_session s where userid = $1 and expires_at > $2
-    and (select r.id from token_revocation r where r.id = s.id) is null`
+const SELECT_OPEN = `select ${namesOf(COLUMNS)}
+  from user_session s where userid = $1 and expires_at > $2 and ${isNotRevoked('s.id')}`
 
 const LIST: Statement = {
   name: 'user_session-list',
@@ -67,12 +80,10 @@ export function createSessionRepository(db: Queryable) {
   return {
     /** Stores a session that begins, or the newest token of one that is refreshed. */
     async store(session: UserSession): Promise<void> {
-      const { id, userid, createdAt, jti, validFrom, refreshedAt, expiresAt, address, agent } = session
-      const user = db.toUuidValue(userid)
-      await db.execute(STORE, [id, user, createdAt, jti, validFrom, refreshedAt, expiresAt, address, agent])
+      await db.execute(STORE, valuesOf(COLUMNS, session, db))
     },
 
-    /** The sessions of a user, at most a hundred: first `currentId`, then the newest. */
+    /** Lists the sessions of a user, at most a hundred: first `currentId`, then the newest. */
     list: (userid: string, currentId: string, now: Date) => find(LIST, userid, currentId, now),
 
     find: async (userid: string, id: string, now: Date) => (await find(FIND, userid, id, now))[0],

@@ -1,9 +1,13 @@
+import { type Columns, namesOf, toInsert } from '@latchkey/shared/database/columns.ts'
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import {
+  CODE_COLUMNS,
   type CodeRow,
   type CodeTable,
   createCodeRepository,
+  type Dated,
   type StoredCode,
+  toStoredCode,
 } from '@latchkey/shared/users/code-repository.ts'
 import { fold, type Language } from '@latchkey/shared/users/user.ts'
 
@@ -18,6 +22,7 @@ export interface SignUp extends StoredCode {
 }
 
 interface SignUpRow extends CodeRow {
+  email_key: string
   email: string
   username: string
   name: string | null
@@ -26,18 +31,25 @@ interface SignUpRow extends CodeRow {
   token_hash: string
 }
 
+const COLUMNS: Columns<Dated<SignUp>, keyof SignUpRow> = {
+  ...CODE_COLUMNS,
+  email_key: ({ email }) => fold(email),
+  email: ({ email }) => email.normalize('NFC'),
+  username: ({ username }) => username.normalize('NFC'),
+  name: ({ name }) => name ?? null,
+  language: ({ language }) => language,
+  password_hash: ({ passwordHash }) => passwordHash,
+  token_hash: ({ tokenHash }) => tokenHash,
+}
+
 /** The table of the sign-ups. A later one of the same e-mail does not end an earlier one: a stranger may have requested it. */
 const SIGN_UPS: CodeTable<SignUp, SignUpRow> = {
+  columns: COLUMNS,
   statements: {
-    insert: {
-      name: 'sign_up-insert',
-      text: `insert into sign_up (id, code_hash, created_at, expires_at,
-          email_key, email, username, name, language, password_hash, token_hash)
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-    },
+    insert: { name: 'sign_up-insert', text: `insert into sign_up ${toInsert(COLUMNS)}` },
     find: {
       name: 'sign_up-find',
-      text: `select id, code_hash, expires_at, email, username, name, language, password_hash, token_hash
+      text: `select ${namesOf(COLUMNS)}
         from sign_up where email_key = $1 order by created_at desc, id desc`,
     },
     countAttempt: {
@@ -49,23 +61,8 @@ const SIGN_UPS: CodeTable<SignUp, SignUpRow> = {
     use: { name: 'sign_up-use', text: 'delete from sign_up where id = $1 and expires_at > $2' },
   },
   toKey: fold,
-  toValues: (signUp, now, db) => [
-    db.toUuidValue(signUp.id),
-    signUp.codeHash,
-    now,
-    signUp.expiresAt,
-    fold(signUp.email),
-    signUp.email.normalize('NFC'),
-    signUp.username.normalize('NFC'),
-    signUp.name ?? null,
-    signUp.language,
-    signUp.passwordHash,
-    signUp.tokenHash,
-  ],
   fromRow: (row, db) => ({
-    id: db.fromUuidValue(row.id),
-    codeHash: row.code_hash,
-    expiresAt: row.expires_at,
+    ...toStoredCode(row, db),
     email: row.email,
     username: row.username,
     name: row.name ?? undefined,

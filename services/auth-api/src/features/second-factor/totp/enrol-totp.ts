@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
-import { endEnrolments } from '@latchkey/shared/users/end-codes.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import type { LoggedInClient } from '../../../http/client.ts'
 import { addFactor, type EnrolledFactor } from '../add-factor.ts'
@@ -45,7 +44,7 @@ export const beginTotpEnrolment = (
     if (apps.length >= MAX_APPS) throw tooManyApps()
     const secret = generateTotpSecret()
     const data = await secrets.seal(userid, 'totp', secret)
-    await endEnrolments(transaction, userid)
+    await factors.deletePending(userid)
     await factors.insert(
       { id: randomUUID(), userid, kind: TOTP.name, name, data, begunUnder },
       new Date(localNow()),

@@ -1,0 +1,48 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { OWN_TABLES } from './adoption/adoption.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+const USERS = ['shared/users/user-repository.ts', 'shared/users/many-users-repository.ts']
+
+/** The files with SQL about each table. Other code calls them, or takes a part of a statement from them. */
+const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  users: USERS,
+  users_property: USERS,
+  password_reset: ['shared/users/reset-repository.ts'],
+  email_change: ['shared/users/email-change-repository.ts'],
+  sign_up: ['services/auth-api/src/features/sign-up/sign-up-repository.ts'],
+  user_factor: ['shared/users/factor-repository.ts'],
+  recovery_code: ['shared/users/factor-repository.ts'],
+  user_session: ['services/auth-api/src/features/sessions/session-repository.ts'],
+  token_revocation: ['services/auth-api/src/tokens/revocation-repository.ts'],
+  audit_event: ['shared/audit/audit-repository.ts'],
+  mail_outbox: ['shared/mail/outbox/outbox-repository.ts'],
+  latchkey_installation: ['shared/database/installation.ts'],
+}
+
+/** Migrations and the adoption of a database read and change the tables of any program. */
+const SCHEMA = /^shared\/database\/(?!installation)/
+
+const withoutComments = (text: string): string => text.replaceAll(/^\s*(\/\/|\/\*|\*).*$/gm, '')
+
+const sources = ['shared', 'admin', 'scripts', 'services/*/src']
+  .flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: ROOT }))
+  .filter((file) => !/(^|\/)(test|node_modules)\/|\.test\.ts$/.test(file) && !SCHEMA.test(file))
+  .map((file) => ({ file, text: withoutComments(readFileSync(join(ROOT, file), 'utf8')) }))
+
+const namesInSql = (table: string): RegExp =>
+  new RegExp(
+    `\\b(from|into|update|join) (expired_)?${table}\\b|insertRows\\(\\w+, '${table}'|table: '${table}'`,
+  )
+
+it('knows an owner of every table that a migration creates', () => {
+  expect(Object.keys(OWNERS).sort()).toEqual(['users', 'users_property', ...Object.keys(OWN_TABLES)].sort())
+})
+
+it.each(Object.entries(OWNERS))('SQL about %s stands with its owner only', (table, owners) => {
+  const found = sources.filter(({ text }) => namesInSql(table).test(text)).map(({ file }) => file)
+  expect(found.sort()).toEqual([...owners].sort())
+})
