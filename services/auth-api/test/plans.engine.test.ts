@@ -6,11 +6,11 @@ import {
   createOutboxRepository,
   type OutboxRepository,
 } from '@latchkey/shared/mail/outbox/outbox-repository.ts'
+import { createPurge } from '@latchkey/shared/maintenance/purge-expired.ts'
 import { aUser, PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
 import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createPurge } from '../../../shared/maintenance/purge-expired.ts'
 import { answer, challengeOf, enrolUser, factorSettings } from './support/factors.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
 import { aToken, bearer, codeTo, startApp, type TestApp } from './support/start-app.ts'

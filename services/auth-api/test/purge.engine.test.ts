@@ -1,9 +1,9 @@
 import type { Database } from '@latchkey/shared/database/database.ts'
+import { createPurge } from '@latchkey/shared/maintenance/purge-expired.ts'
 import { isPostgres } from '@latchkey/test-support/engine.ts'
 import { countRows, createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { Registry } from 'prom-client'
 import { describe, expect, it } from 'vitest'
-import { createPurge } from '../../../shared/maintenance/purge-expired.ts'
 
 /** Adds this many events, a second apart, from 2020 on. */
 async function addDueEvents(db: Database, count: number): Promise<void> {

@@ -10,6 +10,7 @@ import { prepareServiceLogins } from '@latchkey/shared/database/service-logins.t
 import { rootReason } from '@latchkey/shared/errors/root-reason.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail/outbox/outbox-repository.ts'
 import { aMailJob } from '@latchkey/shared/mail/queue/test/a-mail-job.ts'
+import { createPurge } from '@latchkey/shared/maintenance/purge-expired.ts'
 import { aUser } from '@latchkey/test-support/a-user.ts'
 import { isPostgres } from '@latchkey/test-support/engine.ts'
 import {
@@ -21,7 +22,6 @@ import {
 } from '@latchkey/test-support/test-database.ts'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { createPurge } from '../../../shared/maintenance/purge-expired.ts'
 import { startApp } from './support/start-app.ts'
 
 const run = (db: Database, text: string, values: SqlValue[] = []) =>

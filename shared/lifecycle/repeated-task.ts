@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { rootReason } from '@latchkey/shared/errors/root-reason.ts'
+import { rootReason } from '../errors/root-reason.ts'
 
 export interface RepeatedTaskOptions {
   /** What the log says of the task: `sweeping the outbox`. */
