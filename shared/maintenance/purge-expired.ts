@@ -1,30 +1,24 @@
-import type { Queryable, SqlValue, Statement } from '@latchkey/shared/database/database.ts'
-import { rootReason } from '@latchkey/shared/errors/root-reason.ts'
-import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Queryable, SqlValue, Statement } from '../database/database.ts'
+import { rootReason } from '../errors/root-reason.ts'
+import { createRepeatedTask, type RepeatedTaskOptions } from '../lifecycle/repeated-task.ts'
+import type { Clock } from '../time/clock.ts'
+import { type ExpiringTable, listExpiringTables } from './expiring-tables.ts'
 
-const DAY_MS = 24 * 3_600_000
-/** How long admins can look up what was requested: a day. */
-const KEEP_REQUESTS_MS = DAY_MS
-/** How far the clocks of processes may differ before a row is missed. */
-const CLOCK_LEEWAY_MS = 60_000
-/** The same for what has ended a token: without its row, a replica whose clock is behind accepts the token again. */
-const REVOCATION_LEEWAY_MS = 3_600_000
 /** Each statement stays far below its time limit, and other statements get their turn between two. */
 const BATCH_SIZE = 1_000
 
 export interface PurgeDependencies {
   db: Pick<Queryable, 'query' | 'execute'>
   registry: Registry
-  /** How long the audit trail is kept, in days. */
+  /** AUDIT_DAYS. */
   auditDays: number
   clock: Clock
 }
 
 /**
- * Creates the function that deletes resets and changes of e-mail that expired more than a day ago, revocations and sessions
- * whose tokens have expired, expired sign-ups, and events of the audit trail older than `auditDays`. It deletes in batches; a
- * table that fails does not stop the others. It ends early when its signal is aborted.
+ * Creates the function that deletes from the expiring tables what they need not keep. It deletes in batches; a table that fails
+ * does not stop the others. It ends early when its signal is aborted.
  */
 export function createPurge({ registry, auditDays, ...dependencies }: PurgeDependencies) {
   const purged = new Counter({
@@ -33,18 +27,10 @@ export function createPurge({ registry, auditDays, ...dependencies }: PurgeDepen
     labelNames: ['table'],
     registers: [registry],
   })
-  const tables = [
-    createExpiringTable(dependencies, 'password_reset', KEEP_REQUESTS_MS),
-    createExpiringTable(dependencies, 'email_change', KEEP_REQUESTS_MS),
-    createExpiringTable(dependencies, 'token_revocation', REVOCATION_LEEWAY_MS),
-    // A sign-up contains the hash of a password: it is not kept.
-    createExpiringTable(dependencies, 'sign_up', CLOCK_LEEWAY_MS),
-    createExpiringTable(dependencies, 'user_session', CLOCK_LEEWAY_MS),
-    createExpiringTable(dependencies, 'audit_event', auditDays * DAY_MS),
-  ]
+  const tables = listExpiringTables(auditDays).map((table) => createPurgedTable(dependencies, table))
   registerOverdue(registry, tables)
 
-  async function purgeTable({ table, findDue, remove }: ExpiringTable, signal: AbortSignal): Promise<void> {
+  async function purgeTable({ table, findDue, remove }: PurgedTable, signal: AbortSignal): Promise<void> {
     let due: DueRow[]
     let from = new Date(0)
     do {
@@ -62,21 +48,31 @@ export function createPurge({ registry, auditDays, ...dependencies }: PurgeDepen
   }
 }
 
+const PAUSE_MS = 600_000
+
+/** Creates the task that runs the purge every ten minutes. */
+export const createPurgeTask = ({
+  logger,
+  ...dependencies
+}: PurgeDependencies & Pick<RepeatedTaskOptions, 'logger'>) =>
+  createRepeatedTask({
+    name: 'deleting expired rows',
+    pauseMs: PAUSE_MS,
+    work: createPurge(dependencies),
+    logger,
+  })
+
 interface DueRow {
   id: SqlValue
   at: Date
 }
 
-type ExpiringTable = ReturnType<typeof createExpiringTable>
+type PurgedTable = ReturnType<typeof createPurgedTable>
 
-/**
- * A table whose rows are due `keepMs` after the moment that its view `expired_…` has. The view shows only rows that may be
- * deleted, by the clock of the database.
- */
-function createExpiringTable(
+/** Creates the statements of one table. Its view shows only rows that may be deleted, by the clock of the database. */
+function createPurgedTable(
   { db, clock }: Pick<PurgeDependencies, 'db' | 'clock'>,
-  table: string,
-  keepMs: number,
+  { table, keepMs }: ExpiringTable,
 ) {
   const view = `expired_${table}`
   const dueBefore = () => new Date(clock() - keepMs)
@@ -105,7 +101,7 @@ function createExpiringTable(
     findDue: (from: Date): Promise<DueRow[]> => db.query<DueRow>(find, [from, dueBefore()]),
     /** Returns how many rows were left to delete: another worker may have been first. */
     remove: (ids: readonly SqlValue[]): Promise<number> => db.execute(deleteAll, [ids]),
-    /** For how long the oldest row has been due, in seconds; 0 when none is. */
+    /** Returns for how long the oldest row has been due, in seconds; 0 when none is. */
     async readOverdue(): Promise<number> {
       const [row] = await db.query<{ oldest: Date }>(findOldest, [dueBefore()])
       return row ? Math.max(0, clock() - row.oldest.getTime() - keepMs) / 1000 : 0
@@ -113,8 +109,8 @@ function createExpiringTable(
   }
 }
 
-/** What is due goes at the next run, ten minutes later at most: a value that grows says that the purge fails, or is too slow. */
-function registerOverdue(registry: Registry, tables: readonly ExpiringTable[]): void {
+/** A row that is due goes with the next run. A value that grows beyond the pause between two runs says that the purge fails, or is too slow. */
+function registerOverdue(registry: Registry, tables: readonly PurgedTable[]): void {
   new Gauge({
     name: 'latchkey_purge_overdue_seconds',
     help: 'For how long the oldest row that is to be deleted has been due; NaN while the database is unavailable',

@@ -1,4 +1,5 @@
 import type { Database } from '@latchkey/shared/database/database.ts'
+import { listExpiringTables, OTHER_TABLES } from '@latchkey/shared/maintenance/expiring-tables.ts'
 import { createPurge } from '@latchkey/shared/maintenance/purge-expired.ts'
 import { isPostgres } from '@latchkey/test-support/engine.ts'
 import { countRows, createTestDatabase } from '@latchkey/test-support/test-database.ts'
@@ -76,5 +77,42 @@ describe('the purge', () => {
     )
     expect(await countRows(db, 'audit_event')).toBe(0)
     expect(await metricOf('latchkey_purge_overdue_seconds', 'password_reset')).toBeNaN()
+  })
+})
+
+describe('the declarations of what expires', () => {
+  const EXPIRING = listExpiringTables(90)
+  const read = async (db: Database, what: 'tables' | 'columns' | 'views', columns: string) => {
+    const schema = isPostgres() ? 'current_schema()' : 'database()'
+    const text = `select ${columns} from information_schema.${what} where table_schema = ${schema}`
+    return db.query<Record<'name' | 'value', string>>({ name: `test-${what}`, text })
+  }
+
+  it('name every table of the migrations, and each column that says when a row expires', async () => {
+    await using database = await createTestDatabase()
+    const { db } = database
+    const tables = await read(db, 'tables', 'table_name as name, table_type as value')
+    const declared = [...EXPIRING.map(({ table }) => table), ...Object.keys(OTHER_TABLES)]
+    expect(
+      tables
+        .filter(({ value }) => value === 'BASE TABLE')
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(declared.sort())
+    const columns = await read(db, 'columns', 'table_name as name, column_name as value')
+    const expiring = columns.filter(
+      ({ name, value }) => /expire|until|valid_to/.test(value) && !name.startsWith('expired_'),
+    )
+    const known = [...EXPIRING, { table: 'mail_outbox', column: 'expires_at' }]
+    for (const { name, value } of expiring)
+      expect(known).toContainEqual(expect.objectContaining({ table: name, column: value }))
+    expect(expiring.length).toBeGreaterThan(5)
+  })
+
+  it('have the column that their view shows', async () => {
+    await using database = await createTestDatabase()
+    const views = await read(database.db, 'views', 'table_name as name, view_definition as value')
+    const shown = views.map(({ name, value }) => [name, /(\w+)\W+as\W+moment/i.exec(value)?.[1]])
+    expect(shown.sort()).toEqual(EXPIRING.map(({ table, column }) => [`expired_${table}`, column]).sort())
   })
 })

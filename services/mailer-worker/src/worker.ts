@@ -14,7 +14,7 @@ import { createSealer } from '@latchkey/shared/mail/outbox/seal-variables.ts'
 import { checkQueue } from '@latchkey/shared/mail/queue/check-queue.ts'
 import { LATER_PAUSE_MS } from '@latchkey/shared/mail/queue/job-options.ts'
 import type { MailQueue } from '@latchkey/shared/mail/queue/mail-queue.ts'
-import { createPurge } from '@latchkey/shared/maintenance/purge-expired.ts'
+import { createPurgeTask } from '@latchkey/shared/maintenance/purge-expired.ts'
 import { findSenderDomain } from '@latchkey/shared/settings/addresses.ts'
 import type { Tracing } from '@latchkey/shared/telemetry/tracing.ts'
 import type { Clock } from '@latchkey/shared/time/clock.ts'
@@ -67,7 +67,6 @@ const MAIL_CHECK_TIMEOUT_MS = 4_000
 const MAIL_FAILURE_HOLDS_MS = 1.1 * LATER_PAUSE_MS
 /** Sweeps between two questions to the queue whether it still has a dispatched mail. */
 const SWEEPS_PER_RECHECK = 6
-const PURGE_PAUSE_MS = 600_000
 
 /** Builds mailer-worker. It consumes nothing until `start`, and closes nothing that it was given. */
 export function buildWorker(config: Config, dependencies: WorkerDependencies): Worker {
@@ -128,13 +127,7 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
     },
     logger,
   })
-  const purgeExpired = createPurge({ db, registry, ...config.audit, clock })
-  const purge = createRepeatedTask({
-    name: 'deleting expired rows',
-    pauseMs: PURGE_PAUSE_MS,
-    work: purgeExpired,
-    logger,
-  })
+  const purge = createPurgeTask({ db, registry, ...config.audit, logger, clock })
 
   const readiness = buildReadiness({ db, queue, sender, failures, clock })
   registerDependencyGauge(registry, readiness)
