@@ -26,7 +26,19 @@ export type ErrorCode =
   | 'overloaded'
   | 'unavailable'
 
+/** The cases of a code after which the caller does something else than after the others. */
+export type ErrorReason =
+  | 'token_missing'
+  | 'user_gone'
+  | 'factor_missing'
+  | 'guard_changed'
+  | 'password_missing'
+  | 'domain_refused'
+  | 'no_factor'
+  | 'foreign_page'
+
 export interface AppErrorOptions {
+  reason?: ErrorReason
   cause?: unknown
   /** Extension members of the problem (RFC 9457 §3.2), for example `violations`. */
   details?: Record<string, unknown>
@@ -38,9 +50,10 @@ export interface AppErrorOptions {
   state?: string
 }
 
-/** A failure with a stable code and a message for the caller. Its cause is for the log only. */
+/** A failure with a stable code and a message that says what is wrong. The edge adds what to do. The cause is for the log only. */
 export class AppError extends Error {
   readonly code: ErrorCode
+  readonly reason: ErrorReason | undefined
   readonly details: Record<string, unknown>
   readonly retryAfterSeconds: number | undefined
   readonly dependency: string | undefined
@@ -50,6 +63,7 @@ export class AppError extends Error {
     super(message, { cause: options.cause })
     this.name = 'AppError'
     this.code = code
+    this.reason = options.reason
     this.details = options.details ?? {}
     this.retryAfterSeconds = options.retryAfterSeconds
     this.dependency = options.dependency

@@ -20,14 +20,13 @@ export interface PasswordHasherOptions {
 
 /** The error for a call when no thread and no place in the queue is free. */
 export const tooManyWaiting = () =>
-  new AppError('overloaded', 'Too many logins are waiting; try again shortly', { retryAfterSeconds: 1 })
+  new AppError('overloaded', 'Too many logins are waiting', { retryAfterSeconds: 1 })
 
 /** The error of a call whose client has left. Nobody receives it; the metrics count a login that waited too long. */
 const nobodyWaits = () => new AppError('overloaded', 'The client has left', { retryAfterSeconds: 1 })
 
 /** The error of a call during a stop, whose request may have been given up: another one would be logged as a fault. */
-const stopping = () =>
-  new AppError('overloaded', 'The service is stopping; try again shortly', { retryAfterSeconds: 1 })
+const stopping = () => new AppError('overloaded', 'The service is stopping', { retryAfterSeconds: 1 })
 
 /** The calls of a hasher at this moment. */
 export interface HasherUsage {

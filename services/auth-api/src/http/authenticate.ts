@@ -137,9 +137,11 @@ const BEARER = /^Bearer +([\w~+/.-]+=*)$/i
 
 function bearerToken({ headers: { authorization } }: FastifyRequest): string {
   if (authorization === undefined)
-    throw new AppError('invalid_token', 'Send a token as Authorization: Bearer <token>')
+    throw new AppError('invalid_token', 'The request has no token', { reason: 'token_missing' })
   const [, token] = BEARER.exec(authorization) ?? []
   if (token === undefined)
-    throw new AppError('invalid_token', 'The Authorization header holds no bearer token; send Bearer <token>')
+    throw new AppError('invalid_token', 'The Authorization header holds no bearer token', {
+      reason: 'token_missing',
+    })
   return token
 }

@@ -10,6 +10,7 @@ import {
 import { z } from 'zod'
 import type { RequestAudit, RequestEvent } from '../audit/request-audit.ts'
 import { trackMethods } from './allowed-methods.ts'
+import { describeError, findRemedy } from './remedies.ts'
 
 export const PROBLEMS = {
   invalid_credentials: { status: 401, title: 'Wrong username or password' },
@@ -75,7 +76,7 @@ export function toProblem(error: Error, input?: RequestInput): Problem {
     return {
       type: typeOf(error.code.replaceAll('_', '-')),
       ...PROBLEMS[error.code],
-      detail: error.message,
+      detail: describeError(error),
       ...error.details,
     }
   }
@@ -166,10 +167,12 @@ export interface ProblemDetailsOptions {
 export const problemDetails = fp<ProblemDetailsOptions>(
   async (app, { auditOf, onUnavailable }) => {
     const allowedMethods = trackMethods(app)
+    const tellOperator = createOperatorLog()
 
     app.setErrorHandler((error: Error, request, reply) => {
       const problem = toProblem(error, request)
       if (problem.status >= 500) logFailure(request, error)
+      if (error instanceof AppError) tellOperator(request, error)
       if (error instanceof AppError && error.code === 'rate_limited')
         auditOf?.(request).report(limitReached(request))
       if (error instanceof AppError && error.dependency) onUnavailable?.(error.dependency, error)
@@ -209,6 +212,17 @@ function logFailure(request: FastifyRequest, error: Error): void {
   request.log[comesInFloods ? 'debug' : 'error']({ err: error }, 'the request failed')
 }
 
+/** Logs what only the operator can do about a refusal. Any client can cause one, so each kind is logged once. */
+function createOperatorLog() {
+  const told = new Set<string>()
+  return (request: FastifyRequest, error: AppError): void => {
+    const { operator } = findRemedy(error)
+    if (operator === undefined || told.has(operator)) return
+    told.add(operator)
+    request.log.warn(`${error.message}; ${operator}`)
+  }
+}
+
 /**
  * RFC 6750 §3: the scheme that is required, and what is wrong with the token if one was sent in that scheme. RFC 9470 §3: how
  * the user has to log in.
@@ -219,7 +233,7 @@ function setAuthenticateHeader(request: FastifyRequest, reply: FastifyReply, pro
   const { acr_values, max_age } = problem
   const about = {
     error: tokenErrorOf(problem),
-    error_description: describeError(problem),
+    error_description: toAscii(problem),
     acr_values,
     max_age,
   }
@@ -236,7 +250,7 @@ function tokenErrorOf({ status, type }: Problem): string {
 }
 
 /** RFC 6750 §3 allows ASCII only, without quotes and backslashes. */
-const describeError = ({ detail = '' }: Problem): string =>
+const toAscii = ({ detail = '' }: Problem): string =>
   detail.replaceAll('"', "'").replace(/[^ !#-[\]-~]/g, '?')
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {

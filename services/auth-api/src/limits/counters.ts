@@ -109,8 +109,4 @@ function createOutageLog(logger: LimitLogger) {
 
 /** The refusal of a client that has reached a limit. */
 export const tooManyRequests = ({ retryAfterSeconds }: Pick<Counted, 'retryAfterSeconds'>): AppError =>
-  new AppError(
-    'rate_limited',
-    `Too many requests; try again in ${retryAfterSeconds === 1 ? 'a second' : `${retryAfterSeconds} seconds`}`,
-    { retryAfterSeconds },
-  )
+  new AppError('rate_limited', 'Too many requests', { retryAfterSeconds })

@@ -7,9 +7,8 @@ const requireLogin = (amr: string[] | undefined, required: RequiredLogin) =>
   createRequireLogin(() => 1_300_900)(someClaims({ amr, auth_time: 1_000 }), required)
 
 const ACR = { acr_values: 'urn:latchkey:acr:second-factor' }
-const NO_FACTOR = 'A second factor is required: confirm it by POST /login/stepup, or add one first'
-const TOO_OLD =
-  'A login within the last 299 seconds is required: confirm it by POST /login/stepup, or log in again'
+const NO_FACTOR = 'A second factor is required'
+const TOO_OLD = 'A login within the last 299 seconds is required'
 
 describe('the login of a token', () => {
   it.each<{ amr?: string[]; required: RequiredLogin }>([

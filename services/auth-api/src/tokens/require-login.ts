@@ -28,9 +28,10 @@ export const createRequireLogin =
     throw new AppError(
       'insufficient_user_authentication',
       lacksFactor
-        ? 'A second factor is required: confirm it by POST /login/stepup, or add one first'
-        : `A login within the last ${maxAgeSeconds} seconds is required: confirm it by POST /login/stepup, or log in again`,
+        ? 'A second factor is required'
+        : `A login within the last ${maxAgeSeconds} seconds is required`,
       {
+        ...(lacksFactor ? { reason: 'factor_missing' } : {}),
         details: {
           ...(lacksFactor ? { acr_values: SECOND_FACTOR_ACR } : {}),
           ...(maxAgeSeconds === undefined ? {} : { max_age: maxAgeSeconds }),

@@ -49,7 +49,7 @@ function aValidity(cacheSeconds: number) {
 }
 
 const NOT_REPLACED = { replacedFrom: undefined, predecessorUntil: undefined }
-const REVOKED = { code: 'invalid_token', message: 'The token was revoked; log in again' }
+const REVOKED = { code: 'invalid_token', message: 'The token was revoked' }
 
 describe('the validity of a token', () => {
   it('is read once per REVOCATION_CACHE, however many requests need it at the same time', async () => {

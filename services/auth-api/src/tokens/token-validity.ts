@@ -121,7 +121,7 @@ export function createTokenValidity({
   }
 }
 
-export const revokedToken = () => new AppError('invalid_token', 'The token was revoked; log in again')
+export const revokedToken = () => new AppError('invalid_token', 'The token was revoked')
 
 /** Whether the user of a token exists, its session has not ended, and it was issued after the user's valid-from time. */
 export const isCurrent = (status: TokenStatus, claims: Claims): status is TokenStatus & { user: User } =>

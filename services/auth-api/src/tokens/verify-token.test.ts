@@ -47,10 +47,10 @@ describe('a token that was never seen', () => {
     expect(await verifyAt((NOW - 5) * 1000), 'within the leeway of nbf').toBe(first)
     await expect(verifyAt(4_600 * 1000)).rejects.toMatchObject({
       code: 'invalid_token',
-      message: 'The token has expired; log in again',
+      message: 'The token has expired',
     })
     await expect(verifyAt((NOW - 5) * 1000 - 1)).rejects.toMatchObject({
-      message: 'The token is not valid; log in again',
+      message: 'The token is not valid',
     })
   })
 
@@ -79,7 +79,7 @@ describe('a token that was never seen', () => {
         ({ message }) => message,
       )
     expect(await verified({ nbf: NOW + 4 })).toBe('valid')
-    expect(await verified({ nbf: NOW + 60 })).toBe('The token is not valid; log in again')
+    expect(await verified({ nbf: NOW + 60 })).toBe('The token is not valid')
     expect(reported).toEqual([4, 60])
     for (const given of [{}, { iss: 'another' }, { exp: 1 }, { nbf: 'text' }]) await verified(given)
     expect(reported).toEqual([4, 60])

@@ -114,5 +114,5 @@ function requireInTime({ exp, nbf }: Claims, now: number): void {
   if (now / 1000 < nbf - NOT_BEFORE_LEEWAY_SECONDS) throw invalidToken()
 }
 
-const invalidToken = () => new AppError('invalid_token', 'The token is not valid; log in again')
-const expiredToken = () => new AppError('invalid_token', 'The token has expired; log in again')
+const invalidToken = () => new AppError('invalid_token', 'The token is not valid')
+const expiredToken = () => new AppError('invalid_token', 'The token has expired')

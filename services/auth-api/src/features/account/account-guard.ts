@@ -104,7 +104,7 @@ export function createAccountGuard(
       const { matches } = await passwords.verify(password, user.passwordHash, client)
       if (matches) return
       audit.report({ name: 'current_password.refused', userid: user.userid })
-      throw wrongPassword('The current password is wrong')
+      throw new AppError('wrong_password', 'The current password is wrong')
     })
   }
 
@@ -189,8 +189,6 @@ export function createAccountGuard(
   }
 }
 
-export const wrongPassword = (message: string) => new AppError('wrong_password', message)
-
 /** As the schema of a body says it: only a user without a password may leave it out. */
 const missingPassword = () =>
   new AppError('invalid_input', 'The body is not valid', {
@@ -200,5 +198,6 @@ const missingPassword = () =>
 export const guardChanged = () =>
   new AppError(
     'insufficient_user_authentication',
-    'The password or a second factor has changed since the request began; confirm the login by POST /login/stepup, and try again',
+    'The password or a second factor has changed since the request began',
+    { reason: 'guard_changed' },
   )

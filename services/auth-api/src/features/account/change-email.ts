@@ -1,10 +1,11 @@
 import type { Transaction } from '@latchkey/shared/database/database.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { hasPassword, type User } from '@latchkey/shared/users/user.ts'
 import type { LoggedInClient } from '../../http/client.ts'
 import type { Limits } from '../../limits/limits.ts'
 import { roundUpDuration } from '../../limits/round-up-duration.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import { type AccountGuard, type Change, guardChanged, type Proof, wrongPassword } from './account-guard.ts'
+import { type AccountGuard, type Change, guardChanged, type Proof } from './account-guard.ts'
 import { type ApplyEmailChange, isSameMailbox } from './apply-email-change.ts'
 import type { RequestEmailChange } from './request-email-change.ts'
 
@@ -57,7 +58,9 @@ export function createChangeEmail(dependencies: ChangeEmailDependencies) {
     const changeOf = (user: User): Change => {
       if (!needsCode(user, email)) return 'setEmail'
       if (currentPassword !== undefined || !hasPassword(user)) return 'confirmNewEmail'
-      throw wrongPassword('Send the current password as current_password to change the e-mail')
+      throw new AppError('wrong_password', 'A change of the e-mail requires the current password', {
+        reason: 'password_missing',
+      })
     }
     const proof = await guard.begin(changeOf, client, currentPassword)
     if (isSameMailbox(proof.user, email)) return update(proof)

@@ -56,5 +56,4 @@ export function createConfirmEmailChange(dependencies: ConfirmEmailChangeDepende
 }
 
 /** Creates the one error for every reason: the reason would only help an attacker. */
-export const emailChangeRefused = () =>
-  new AppError('email_change_refused', 'Invalid or expired code; try again, or change the e-mail again')
+export const emailChangeRefused = () => new AppError('email_change_refused', 'Invalid or expired code')

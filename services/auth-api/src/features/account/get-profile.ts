@@ -16,6 +16,6 @@ export const createGetProfile =
 /** Returns a profile; throws `invalid_token` when its user was deleted after the token was checked. */
 export function requireProfile(found: ProfileRecord | undefined): ProfileRecord {
   if (!found || found.user.deletedAt)
-    throw new AppError('invalid_token', 'The user of this token no longer exists; log in as another user')
+    throw new AppError('invalid_token', 'The user of this token no longer exists', { reason: 'user_gone' })
   return found
 }

@@ -40,5 +40,4 @@ export const createConfirmCode =
     })
 
 /** Creates the one error for every reason: the reason would only help an attacker. */
-export const resetRefused = () =>
-  new AppError('reset_refused', 'Invalid or expired code or token; try again, or request a new code')
+export const resetRefused = () => new AppError('reset_refused', 'Invalid or expired code or token')

@@ -96,7 +96,4 @@ function guessesOf(user: User): Guesses {
 const digestOf = (text: string): string => hash('sha256', text, 'base64url').slice(0, 16)
 
 const passwordExposed = () =>
-  new AppError(
-    'password_exposed',
-    'Too many wrong codes were sent after this password; set a new one by POST /login/resetrequest, or use a recovery code or a passkey',
-  )
+  new AppError('password_exposed', 'Too many wrong codes were sent after this password')

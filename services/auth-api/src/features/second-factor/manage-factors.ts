@@ -59,8 +59,7 @@ export const removeFactor = (
 const findConfirmed = async (db: Queryable, userid: string): Promise<Factor[]> =>
   (await createFactorRepository(db).find(userid)).filter(({ confirmedAt }) => confirmedAt)
 
-const factorNotFound = () =>
-  new AppError('factor_not_found', 'You have no such factor; GET /profile/factors lists them')
+const factorNotFound = () => new AppError('factor_not_found', 'You have no such factor')
 
 const lastFactor = () =>
   new AppError('last_factor', 'Your role needs a second factor; add another one before you remove this one')

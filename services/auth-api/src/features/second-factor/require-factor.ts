@@ -21,9 +21,7 @@ export async function requireFactor(
   const begunUnder = await guard.describe(user)
   const challenge = await challenges.issue(LOGIN, { user, begunUnder })
   audit.report({ name: 'second_factor.required', userid: user.userid })
-  throw new AppError(
-    'second_factor_required',
-    'Send the challenge and a code to POST /login/secondfactor, or get the options of a passkey for it',
-    { details: { challenge, factors } },
-  )
+  throw new AppError('second_factor_required', 'The login needs a second factor', {
+    details: { challenge, factors },
+  })
 }

@@ -53,10 +53,10 @@ function requireInWindow(
 ): void {
   const sessionEnd = claims.auth_time + sessionLifetimeSeconds
   if (sessionLifetimeSeconds > 0 && now / 1000 >= sessionEnd)
-    throw new AppError('invalid_token', 'The session is too old to be refreshed; log in again')
+    throw new AppError('invalid_token', 'The session is too old to be refreshed')
   if (claims.exp - now / 1000 > refreshWindowSeconds)
     throw new AppError(
       'token_not_refreshable',
-      `A token can be refreshed in its last ${refreshWindowSeconds} seconds; try again then`,
+      `A token can be refreshed in its last ${refreshWindowSeconds} seconds`,
     )
 }

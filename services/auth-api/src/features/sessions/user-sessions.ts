@@ -38,10 +38,7 @@ export async function endSession(core: SessionsCore, { claims, audit }: Caller, 
     createSessionRepository(db).find(claims.sub, id, new Date(localNow())),
   ])
   if (!session || !isOpen(user, session))
-    throw new AppError(
-      'session_not_found',
-      'You have no such session, or it has ended; GET /sessions lists them',
-    )
+    throw new AppError('session_not_found', 'You have no such session, or it has ended')
   await revokeSession(id, toNumericDate(session.expiresAt.getTime()))
   validity.forgetSession(id)
   audit.report({ name: 'session.ended', userid: user.userid })

@@ -96,7 +96,6 @@ const isAllowed = (email: string, domains: readonly string[]): boolean =>
 
 /** Says nothing about an e-mail but its domain. */
 const domainRefused = () =>
-  new AppError(
-    'signup_refused',
-    'Sign-up is not open to e-mail addresses of this domain; use another address',
-  )
+  new AppError('signup_refused', 'Sign-up is not open to e-mail addresses of this domain', {
+    reason: 'domain_refused',
+  })

@@ -1,4 +1,4 @@
-import { AppError } from '@latchkey/shared/errors/app-error.ts'
+import { AppError, type AppErrorOptions } from '@latchkey/shared/errors/app-error.ts'
 import type { Factor } from '@latchkey/shared/users/factor-repository.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
@@ -84,9 +84,9 @@ export function readChallenge(
   if (!clientData.success || clientData.data.type !== type) throw passkeyRefused(INVALID)
   const { origin, crossOrigin, challenge } = clientData.data
   if (!origins.includes(origin) || crossOrigin)
-    throw passkeyRefused(
-      `Passkeys are accepted from pages of ${origins.join(', ')}, outside frames; for another page, an operator adds its origin to PASSKEY_ORIGINS`,
-    )
+    throw passkeyRefused(`Passkeys are accepted from pages of ${origins.join(', ')}, outside frames`, {
+      reason: 'foreign_page',
+    })
   return Buffer.from(challenge, 'base64url').toString()
 }
 
@@ -106,7 +106,8 @@ function parseJson(text: string): unknown {
 
 export const INVALID = 'The response of the passkey is not valid; try again'
 
-export const passkeyRefused = (message: string) => new AppError('passkey_refused', message)
+export const passkeyRefused = (message: string, options?: AppErrorOptions) =>
+  new AppError('passkey_refused', message, options)
 
 export const unknownPasskey = () =>
   passkeyRefused('This passkey belongs to no account here; log in another way, and add it then')

@@ -65,4 +65,6 @@ const nameCodes = async (db: Queryable, userid: string): Promise<string[]> =>
   (await createFactorRepository(db).findCodes(userid)).map(({ id }) => id.slice(0, 8))
 
 const nothingToReplace = () =>
-  new AppError('factor_not_found', 'Recovery codes replace a second factor, and you have none; add one first')
+  new AppError('factor_not_found', 'Recovery codes replace a second factor, and you have none', {
+    reason: 'no_factor',
+  })

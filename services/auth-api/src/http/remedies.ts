@@ -1,0 +1,60 @@
+import type { AppError, ErrorCode, ErrorReason } from '@latchkey/shared/errors/app-error.ts'
+
+type Text = string | ((error: AppError) => string)
+
+/** What to do about an error, by who has to do it. */
+export interface Remedy {
+  /** The user: pages show it. */
+  user?: Text
+  /** The author of the client: it names routes and members of a request. */
+  client?: Text
+  /** The operator: it names settings, and goes to the log only. */
+  operator?: string
+}
+
+/**
+ * What to do about each error, by its reason or its code. The core says only what is wrong: it knows neither the routes nor the
+ * settings, nor who reads the answer.
+ */
+const REMEDIES: Partial<Record<ErrorCode | ErrorReason, Remedy>> = {
+  invalid_token: { user: 'log in again' },
+  token_missing: { client: 'send it as Authorization: Bearer <token>' },
+  user_gone: { user: 'log in as another user' },
+  token_not_refreshable: { client: 'try again then' },
+  insufficient_user_authentication: { client: 'confirm it by POST /login/stepup, or log in again' },
+  factor_missing: { client: 'confirm it by POST /login/stepup, or add one first' },
+  guard_changed: { client: 'confirm the login by POST /login/stepup, and try again' },
+  second_factor_required: {
+    client:
+      'send the challenge and a code to POST /login/secondfactor, or get the options of a passkey for it',
+  },
+  password_exposed: {
+    client: 'set a new one by POST /login/resetrequest, or use a recovery code or a passkey',
+  },
+  factor_not_found: { client: 'GET /profile/factors lists them' },
+  no_factor: { user: 'add one first' },
+  foreign_page: {
+    user: 'open one of these pages',
+    operator: 'where the refused page is one of yours, add its origin to PASSKEY_ORIGINS',
+  },
+  password_missing: { client: 'send it as current_password' },
+  reset_refused: { user: 'try again, or request a new code' },
+  email_change_refused: { user: 'try again, or change the e-mail again' },
+  signup_refused: { user: 'try again, or sign up again' },
+  domain_refused: { user: 'use another address' },
+  session_not_found: { client: 'GET /sessions lists them' },
+  overloaded: { user: 'try again shortly' },
+  rate_limited: {
+    user: ({ retryAfterSeconds: seconds = 1 }) =>
+      `try again in ${seconds === 1 ? 'a second' : `${seconds} seconds`}`,
+  },
+}
+
+export const findRemedy = ({ code, reason }: AppError): Remedy => REMEDIES[reason ?? code] ?? {}
+
+/** Says what is wrong and what to do about it, for the answer to a client. */
+export function describeError(error: AppError): string {
+  const { user, client } = findRemedy(error)
+  const steps = [user, client].map((text) => (typeof text === 'function' ? text(error) : text))
+  return [error.message, ...steps].filter(Boolean).join('; ')
+}
