@@ -87,7 +87,9 @@ if (!class_exists('ScriptifyExecutor')) {
             }
             parse_str($parts['query'] ?? '', $query);
             if ($driver === 'mysql' && ($query['sslmode'] ?? '') !== 'disable' && preg_grep('/ssl|tls/i', array_keys($query))) {
-                throw new InvalidArgumentException('DATABASE_URL asks for TLS, and this terminal connects to MySQL in clear only; use the terminal of TypeScript');
+                throw new InvalidArgumentException(
+                    'DATABASE_URL asks for TLS, and this terminal connects to MySQL in clear only; use the terminal of TypeScript',
+                );
             }
             $settings = [
                 'host' => trim($query['host'] ?? rawurldecode($parts['host'] ?? 'localhost'), '[]'),
@@ -120,7 +122,8 @@ if (!class_exists('ScriptifyExecutor')) {
                 if ($driver === 'pgsql' && str_contains((string) $value, ';')) {
                     throw new InvalidArgumentException('DATABASE_URL contains a semicolon, which PDO cannot pass to PostgreSQL');
                 }
-                $pairs[] = $name . '=' . ($driver === 'pgsql' ? "'" . addcslashes((string) $value, "'\\") . "'" : str_replace(';', ';;', (string) $value));
+                $text = (string) $value;
+                $pairs[] = $name . '=' . ($driver === 'pgsql' ? "'" . addcslashes($text, "'\\") . "'" : str_replace(';', ';;', $text));
             }
             return "{$driver}:" . implode(';', $pairs);
         }
@@ -134,7 +137,8 @@ if (!class_exists('ScriptifyExecutor')) {
             if (!$url && $mounted !== null && !is_readable($mounted)) {
                 throw new RuntimeException('CREDENTIALS_FILE cannot be read');
             }
-            foreach ([$mounted, "{$this->folder}/config/{$environment}/credentials.env", "{$this->folder}/config/{$environment}/settings.env"] as $file) {
+            $folder = "{$this->folder}/config/{$environment}";
+            foreach ([$mounted, "{$folder}/credentials.env", "{$folder}/settings.env"] as $file) {
                 $text = $url || $file === null ? '' : (string) @file_get_contents($file);
                 if (preg_match('/^\s*DATABASE_URL\s*=\s*(["\']?)(.*?)\1\s*$/m', $text, $match) === 1) {
                     $url = $match[2];
@@ -168,7 +172,8 @@ if (!function_exists('qq')) {
             echo "{$statement->rowCount()} row(s) changed ({$milliseconds} ms)\n";
             return;
         }
-        $titles = array_map(static fn (int $i): string => $statement->getColumnMeta($i)['name'] ?? (string) $i, range(0, $statement->columnCount() - 1));
+        $title = static fn (int $i): string => $statement->getColumnMeta($i)['name'] ?? (string) $i;
+        $titles = array_map($title, range(0, $statement->columnCount() - 1));
         echo qq_table($titles, $rows), count($rows), " row(s) ({$milliseconds} ms)\n";
     }
 

@@ -1,4 +1,5 @@
 <?php
+
 // A PHP application on the tables of the specification: passwords are SHA-1, tokens are its own.
 declare(strict_types=1);
 
@@ -32,8 +33,11 @@ try {
             break;
         case '/login':
             $stored = execute($db, 'select password from users where username = ? and deleted_at is null', [$given['username']])->fetchColumn();
-            if (!is_string($stored) || !hash_equals($stored, sha1($given['password']))) http_response_code(401);
-            else echo json_encode(['token' => token($given['username'])]);
+            if (!is_string($stored) || !hash_equals($stored, sha1($given['password']))) {
+                http_response_code(401);
+            } else {
+                echo json_encode(['token' => token($given['username'])]);
+            }
     }
 } catch (PDOException $error) {
     http_response_code(str_starts_with((string) $error->getCode(), '23') ? 409 : 500);

@@ -16,21 +16,36 @@ function fetch_keys(string $issuer): array
 function verify_token(string $token, array $keys, string $issuer): array
 {
     $parts = explode('.', $token);
-    if (count($parts) !== 3) throw new UnexpectedValueException('It is not a token');
+    if (count($parts) !== 3) {
+        throw new UnexpectedValueException('It is not a token');
+    }
     [$header, $payload, $signature] = $parts;
     ['alg' => $alg, 'kid' => $kid] = decode_part($header) + ['alg' => null, 'kid' => null];
-    if ($alg !== 'EdDSA') throw new UnexpectedValueException('The algorithm is not EdDSA');
+    if ($alg !== 'EdDSA') {
+        throw new UnexpectedValueException('The algorithm is not EdDSA');
+    }
     $key = is_string($kid) ? $keys[$kid] ?? null : null;
-    if ($key === null) throw new UnexpectedValueException('The token is signed with another key');
-    if (!sodium_crypto_sign_verify_detached(base64url_decode($signature), "$header.$payload", $key))
+    if ($key === null) {
+        throw new UnexpectedValueException('The token is signed with another key');
+    }
+    if (!sodium_crypto_sign_verify_detached(base64url_decode($signature), "$header.$payload", $key)) {
         throw new UnexpectedValueException('The signature is wrong');
+    }
 
     $claims = decode_part($payload);
-    if (($claims['iss'] ?? null) !== $issuer) throw new UnexpectedValueException('The token is of another issuer');
-    if (isset($claims['aud'])) throw new UnexpectedValueException('The token is for another service');
+    if (($claims['iss'] ?? null) !== $issuer) {
+        throw new UnexpectedValueException('The token is of another issuer');
+    }
+    if (isset($claims['aud'])) {
+        throw new UnexpectedValueException('The token is for another service');
+    }
     $now = time();
-    if (!is_int($claims['exp'] ?? null) || $claims['exp'] <= $now) throw new UnexpectedValueException('The token has expired');
-    if (!is_int($claims['nbf'] ?? null) || $claims['nbf'] > $now + 5) throw new UnexpectedValueException('The token is not valid yet');
+    if (!is_int($claims['exp'] ?? null) || $claims['exp'] <= $now) {
+        throw new UnexpectedValueException('The token has expired');
+    }
+    if (!is_int($claims['nbf'] ?? null) || $claims['nbf'] > $now + 5) {
+        throw new UnexpectedValueException('The token is not valid yet');
+    }
     return $claims;
 }
 

@@ -176,7 +176,10 @@ final class Argument
         }
         $name = $type->getName();
         if (enum_exists($name)) {
-            $names = array_map(static fn (\UnitEnum $case): string => (string) ($case instanceof \BackedEnum ? $case->value : $case->name), $name::cases());
+            $names = array_map(
+                static fn (\UnitEnum $case): string => (string) ($case instanceof \BackedEnum ? $case->value : $case->name),
+                $name::cases(),
+            );
             return ': give ' . implode(', ', $names);
         }
         return match (true) {

@@ -25,7 +25,8 @@ final class Daemon
     private static function watchSignals(): void
     {
         if (!function_exists('pcntl_signal')) {
-            fwrite(STDERR, "php has no pcntl extension: SIGTERM ends the daemon in the middle of a call; Debian's php-cli has it, and docker-php-ext-install pcntl adds it to a php image\n");
+            fwrite(STDERR, 'php has no pcntl extension: SIGTERM ends the daemon in the middle of a call; '
+                . "Debian's php-cli has it, and docker-php-ext-install pcntl adds it to a php image\n");
             return;
         }
         pcntl_async_signals(true);

@@ -19,8 +19,10 @@ final class Docs
     {
         $names = array_map(static fn (\ReflectionMethod $method): string => "{$as}::{$method->getName()}", $methods);
         $width = max(0, ...array_map(strlen(...), $names));
-        $summaries = array_map(static fn (\ReflectionMethod $method): string => (string) strtok(self::text((string) $method->getDocComment()), "\n"), $methods);
-        return implode('', array_map(static fn (string $name, string $summary): string => rtrim(str_pad($name, $width) . "  {$summary}") . "\n", $names, $summaries));
+        $summarize = static fn (\ReflectionMethod $method): string =>
+            (string) strtok(self::text((string) $method->getDocComment()), "\n");
+        $line = static fn (string $name, string $summary): string => rtrim(str_pad($name, $width) . "  {$summary}") . "\n";
+        return implode('', array_map($line, $names, array_map($summarize, $methods)));
     }
 
     /** `--arg <count: int> [--arg <name: string = 'x'>]` */

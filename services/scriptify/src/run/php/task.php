@@ -140,7 +140,8 @@ final class Task
     private static function toJson(mixed $result): string
     {
         try {
-            return json_encode(self::withDates($result), JSON_THROW_ON_ERROR | JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_INVALID_UTF8_SUBSTITUTE | JSON_PRESERVE_ZERO_FRACTION);
+            $flags = JSON_UNESCAPED_SLASHES | JSON_UNESCAPED_UNICODE | JSON_INVALID_UTF8_SUBSTITUTE | JSON_PRESERVE_ZERO_FRACTION;
+            return json_encode(self::withDates($result), $flags | JSON_THROW_ON_ERROR);
         } catch (\JsonException $error) {
             $method = self::$options->class . '::' . self::$options->method;
             throw new CliError("The result of {$method} cannot be written as JSON: {$error->getMessage()}", CliError::FAILED);

@@ -26,7 +26,9 @@ final class Listing
     private static function ownFunctions(?string $libraries): array
     {
         $functions = array_map(static fn (string $f): \ReflectionFunction => new \ReflectionFunction($f), get_defined_functions()['user']);
-        return array_values(array_filter($functions, static fn (\ReflectionFunction $f): bool => $libraries === null || !str_starts_with((string) $f->getFileName(), $libraries)));
+        $isOwn = static fn (\ReflectionFunction $f): bool =>
+            $libraries === null || !str_starts_with((string) $f->getFileName(), $libraries);
+        return array_values(array_filter($functions, $isOwn));
     }
 
     private static function isTyped(string $class): bool

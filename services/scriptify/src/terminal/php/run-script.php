@@ -6,7 +6,12 @@
 declare(strict_types=0);
 
 require __DIR__ . '/../../classes/php/error-log.php';
-foreach (['../../run/php/cli-error', '../../run/php/error-text', '../../run/php/exit-watcher', 'code-stream', 'failure', 'renderer', 'tokens', 'statements', 'last-expression', 'script'] as $_) {
+foreach (
+    [
+        '../../run/php/cli-error', '../../run/php/error-text', '../../run/php/exit-watcher', 'code-stream', 'failure', 'renderer',
+        'tokens', 'statements', 'last-expression', 'script',
+    ] as $_
+) {
     require __DIR__ . "/{$_}.php";
 }
 unset($_);

@@ -55,8 +55,10 @@ final class Statements
         if ($token->text === '}') {
             $next = Tokens::nextSignificant($tokens, $index);
             $first = Tokens::significant($statement)[0] ?? null;
-            if ($first === null || !self::isBlock($statement) || $next?->is([T_ELSE, T_ELSEIF, T_CATCH, T_FINALLY])
-                || ($first->id === T_DO && $next?->id === T_WHILE)) {
+            if (
+                $first === null || !self::isBlock($statement) || $next?->is([T_ELSE, T_ELSEIF, T_CATCH, T_FINALLY])
+                || ($first->id === T_DO && $next?->id === T_WHILE)
+            ) {
                 return false;
             }
         }
@@ -82,7 +84,8 @@ final class Statements
                 Tokens::significant($statement),
                 static fn (\PhpToken $token): bool => !$token->is([T_ABSTRACT, T_FINAL, T_READONLY]),
             ));
-            if ($tokens !== [] && ($tokens[0]->is([...self::DECLARES, T_ATTRIBUTE]) || ($tokens[0]->id === T_FUNCTION && self::isBlock($statement)))) {
+            $first = $tokens[0] ?? null;
+            if ($first?->is([...self::DECLARES, T_ATTRIBUTE]) || ($first?->id === T_FUNCTION && self::isBlock($statement))) {
                 $found[] = trim($statement);
             }
         }
@@ -92,7 +95,8 @@ final class Statements
     /** @return list<string> the `use`, `namespace` and `declare` statements in the text, the last one first */
     public static function imports(string $code): array
     {
-        $isImport = static fn (string $statement): bool => (Tokens::significant($statement)[0] ?? null)?->is([T_USE, T_NAMESPACE, T_DECLARE]) === true;
+        $isImport = static fn (string $statement): bool =>
+            (Tokens::significant($statement)[0] ?? null)?->is([T_USE, T_NAMESPACE, T_DECLARE]) === true;
         return array_reverse(array_map(trim(...), array_values(array_filter(self::split($code), $isImport))));
     }
 

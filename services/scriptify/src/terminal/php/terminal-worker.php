@@ -11,7 +11,12 @@ if (PHP_VERSION_ID < 80300) {
 }
 
 require __DIR__ . '/../../classes/php/error-log.php';
-foreach (['code-stream', 'channel', 'backup', 'failure', 'renderer', 'imports', 'tokens', 'statements', 'last-expression', 'completeness', 'fatal-check', 'snapshot', 'connections', 'completion', 'listing', 'worker'] as $_) {
+foreach (
+    [
+        'code-stream', 'channel', 'backup', 'failure', 'renderer', 'imports', 'tokens', 'statements', 'last-expression', 'completeness',
+        'fatal-check', 'snapshot', 'connections', 'completion', 'listing', 'worker',
+    ] as $_
+) {
     require __DIR__ . "/{$_}.php";
 }
 unset($_);

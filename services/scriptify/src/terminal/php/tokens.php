@@ -35,11 +35,7 @@ final class Tokens
 
     public static function depthChange(\PhpToken $token): int
     {
-        return match (true) {
-            $token->is(self::OPENERS) => 1,
-            $token->is(self::CLOSERS) => -1,
-            default => 0,
-        };
+        return (int) $token->is(self::OPENERS) - (int) $token->is(self::CLOSERS);
     }
 
     /** Code without its opening tag. Text that begins with another tag is HTML, as in a file. */

@@ -10,7 +10,9 @@ final class Worker
     /** Size above which copying the page tables for a fork would delay every statement. */
     private const MAX_FORK_BYTES = 1 << 30;
     private const FATAL = E_ERROR | E_CORE_ERROR | E_COMPILE_ERROR | E_USER_ERROR | E_RECOVERABLE_ERROR | E_PARSE;
-    private const RESERVED = ['GLOBALS', '_GET', '_POST', '_COOKIE', '_FILES', '_SERVER', '_ENV', '_REQUEST', 'argv', 'argc', '_', '_e', '__composer_autoload_files'];
+    private const RESERVED = [
+        'GLOBALS', '_GET', '_POST', '_COOKIE', '_FILES', '_SERVER', '_ENV', '_REQUEST', 'argv', 'argc', '_', '_e', '__composer_autoload_files',
+    ];
 
     private static Channel $channel;
     private static Imports $imports;
@@ -176,7 +178,8 @@ final class Worker
             self::$opening[] = ['code' => self::$imports->prefix() . $rest . "\n;", 'step' => 'declaration'];
         }
         if (is_string($request['snapshot'] ?? null)) {
-            self::$opening[] = ['code' => '\\' . self::class . '::restoreVariables(' . var_export($request['snapshot'], true) . ');', 'step' => 'variables'];
+            $snapshot = var_export($request['snapshot'], true);
+            self::$opening[] = ['code' => '\\' . self::class . "::restoreVariables({$snapshot});", 'step' => 'variables'];
         }
     }
 
