@@ -3,7 +3,10 @@
 const { Server } = require('node:http')
 const { isIP } = require('node:net')
 
-/** Whether a page of another origin sends the request, or one whose name its DNS points here (DNS rebinding). */
+/**
+ * Tells if a page of another origin sends the request, or one whose name its DNS points here (DNS rebinding).
+ * @param {import('node:http').IncomingHttpHeaders} headers
+ */
 function isForeign({ host = '', origin }) {
   const name = host.replace(/:\d+$/, '')
   const isOwn = isIP(name.replace(/^\[(.*)\]$/, '$1')) > 0 || /^([\w-]+\.)*localhost$/i.test(name)
@@ -11,12 +14,16 @@ function isForeign({ host = '', origin }) {
 }
 
 const { emit } = Server.prototype
-Server.prototype.emit = function (event, request, ...rest) {
-  const [answer] = rest
+/**
+ * @param {string} event
+ * @param {any[]} values
+ */
+Server.prototype.emit = function (event, ...values) {
+  const [request, answer] = values
   if (event === 'upgrade' && isForeign(request.headers)) return answer.destroy()
   if (event === 'request' && isForeign(request.headers))
     return answer.writeHead(403).end('Open this page as http://localhost, with its port\n')
-  return emit.call(this, event, request, ...rest)
+  return Reflect.apply(emit, this, [event, ...values])
 }
 
 // The inbox of npm start ends with the launcher, however that ends.

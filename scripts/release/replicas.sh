@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # What the scripts beside this one share. They source it.
 set -eu
 cd "$(dirname "$0")/../.."

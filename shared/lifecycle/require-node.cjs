@@ -5,6 +5,7 @@ const { join } = require('node:path')
 const { versions, execPath } = process
 if (Number(versions.node.split('.')[0]) < 24) {
   const modules = join(__dirname, '../../node_modules')
+  /** @param {string} path */
   const has = (path) => existsSync(join(modules, path))
   // An optional package brings it: `--omit=optional` leaves it out, and not every system has one.
   let advice =

@@ -14,6 +14,8 @@ if (folder !== undefined && belongsToUser(folder) && belongsToUser(realpathSync(
 /**
  * Creates the folder, unless it is another user's. The cache is code that will run, for root under `sudo` as well: nobody
  * else may write to its folder, or replace a folder above it.
+ * @param {string} path
+ * @returns {boolean}
  */
 function belongsToUser(path) {
   if (path !== dirname(path) && !belongsToUser(dirname(path))) return false
@@ -21,12 +23,13 @@ function belongsToUser(path) {
     const found = lstatOfFolder(path)
     const { uid, mode } = found
     const isOpen = !found.isSymbolicLink() && (mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0
-    return (uid === process.geteuid() || uid === 0) && !isOpen
+    return (uid === process.geteuid?.() || uid === 0) && !isOpen
   } catch {
     return false
   }
 }
 
+/** @param {string} path */
 function lstatOfFolder(path) {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found) return found

@@ -5,8 +5,11 @@ const { isAbsolute, join } = require('node:path')
 const BELOW_HOME = { XDG_CACHE_HOME: '.cache', XDG_STATE_HOME: '.local/state' }
 
 /**
- * The folder of scriptify in the folder that the variable names; undefined for a user without a home. A relative path is
+ * Returns the folder of scriptify in the folder that the variable names; undefined for a user without a home. A relative path is
  * ignored (XDG Base Directory Specification), because it would depend on the working directory.
+ * @param {NodeJS.ProcessEnv} env
+ * @param {'XDG_CACHE_HOME' | 'XDG_STATE_HOME'} variable
+ * @returns {string | undefined}
  */
 exports.xdgFolder = (env, variable) => {
   const given = env[variable] ?? ''
