@@ -3,16 +3,16 @@ import { tmpdir } from 'node:os'
 import { getContainerRuntimeClient, getReaper } from 'testcontainers'
 import { onTestFinished } from 'vitest'
 import { findFreePort } from './free-port.ts'
-import { docker, imageOf, ROOT, run, VERSION } from './images.ts'
+import { DEPLOY, docker, imageOf, run, VERSION } from './images.ts'
 import { builtServiceImages } from './servers/shared-server.ts'
 import { waitFor } from './wait-for.ts'
 
 export interface ComposeOptions {
-  /** The compose file, relative to the root; docker-compose.yml by default. */
+  /** The compose file, relative to deploy/; docker-compose.yml by default. */
   base?: string
   /** The database; postgres by default. */
   profile?: 'postgres' | 'mysql'
-  /** Further compose files, relative to the root, over that one. */
+  /** Further compose files, relative to deploy/, over that one. */
   files?: string[]
   environment?: Record<string, string>
   /** Kept by rotate-secret.sh before the start. */
@@ -25,7 +25,7 @@ export interface ComposeProject {
   name: string
   api: string
   inbox: string
-  /** Runs a shell command in the repository's root as a user of this project would. */
+  /** Runs a shell command in deploy/ as a user of this project would. */
   shell(command: string): Promise<string>
   compose(...args: string[]): Promise<string>
   /** Runs a shell script in the running container of a service. */
@@ -69,7 +69,7 @@ export async function startProject({
   }
   const ending = new AbortController()
   const compose = async (...args: string[]) =>
-    (await run('docker', ['compose', ...args], { cwd: ROOT, env, signal: ending.signal })).stdout.trim()
+    (await run('docker', ['compose', ...args], { cwd: DEPLOY, env, signal: ending.signal })).stdout.trim()
   const killer = `${name}-killer`
   const reaper = await getReaper(await getContainerRuntimeClient())
   reaper.addComposeProject(name)
@@ -84,11 +84,10 @@ export async function startProject({
   const api = `http://127.0.0.1:${apiPort}`
 
   const shell = async (command: string) =>
-    (await run('sh', ['-ec', command], { cwd: ROOT, env, signal: ending.signal })).stdout.trim()
+    (await run('sh', ['-ec', command], { cwd: DEPLOY, env, signal: ending.signal })).stdout.trim()
 
   await builtServiceImages()
-  if (mailUrl !== undefined)
-    await shell(`printf '%s' '${mailUrl}' | scripts/release/rotate-secret.sh mail-url`)
+  if (mailUrl !== undefined) await shell(`printf '%s' '${mailUrl}' | ./rotate-secret.sh mail-url`)
   await compose('up', '--wait', ...up)
   const sleep = [
     '--no-healthcheck',

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 export const ROOT = join(import.meta.dirname, '..')
+/** Where docker compose finds its files and `.env`. */
+export const DEPLOY = join(ROOT, 'deploy')
 /** The tag of this checkout's images, as docker-compose.yml reads it: two checkouts may be tested at once. */
 export const VERSION = process.env.LATCHKEY_VERSION || `test-${hash('sha1', ROOT).slice(0, 8)}`
 export const SERVICES = ['auth-api', 'mailer-worker'] as const
@@ -26,5 +28,5 @@ export async function logsOf(container: string): Promise<string> {
 /** Builds the images of both services; compose builds that of auth-api for `secrets-postgres`, which comes first. */
 export async function buildServiceImages(): Promise<void> {
   const args = ['compose', 'build', 'secrets-postgres', 'mailer-worker']
-  await run('docker', args, { cwd: ROOT, env: { ...process.env, LATCHKEY_VERSION: VERSION } })
+  await run('docker', args, { cwd: DEPLOY, env: { ...process.env, LATCHKEY_VERSION: VERSION } })
 }

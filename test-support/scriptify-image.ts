@@ -15,7 +15,7 @@ export interface Ended {
 }
 
 export async function buildImage(): Promise<void> {
-  const args = ['build', '--tag', IMAGE, '--target', 'scriptify', '.']
+  const args = ['build', '--file', 'deploy/Dockerfile', '--tag', IMAGE, '--target', 'scriptify', '.']
   await run('docker', args, { cwd: ROOT, maxBuffer: 64 * 1024 ** 2 })
 }
 

@@ -97,10 +97,7 @@ it('runs the PHP of docs/how-to/use-the-terminal.md', async () => {
   const terminal = run(
     'docker',
     ['compose', 'run', '--rm', '-T', 'scriptify', 'terminal', '--runtime', 'php'],
-    {
-      cwd: clone,
-      env,
-    },
+    { cwd: join(clone, 'deploy'), env },
   )
   terminal.child.stdin?.end(php?.text)
   expect((await terminal).stdout).toContain('admin@example.com')

@@ -26,7 +26,7 @@ Generates missing secrets. With the MySQL profile the service is secrets-mysql.
   --change-database   switch the services from MySQL to PostgreSQL, or back; no data is copied
   --help              show this help
 
-scripts/release/rotate-secret.sh uses these, and restarts the services:
+deploy/rotate-secret.sh uses these, and restarts the services:
 
   --introduce <name>  generate the next secret, which is accepted but not used yet; exit code 3 between --switch and --forget
   --switch <name>     use the next secret; the former one is still accepted
@@ -100,7 +100,7 @@ async function requireRotatableKey(): Promise<void> {
   if (currentKey && options.introduce === 'jwt-secret' && !(await kept.find('jwt_secret')))
     refuse('Tokens are signed with a key, and JWT_SECRET has ended; replace the key: jwt-key', 1)
   if (!currentKey && options.switch === 'jwt-key' && !(await kept.find('next_jwt_key')))
-    refuse('The next key does not exist; generate it first: scripts/release/rotate-secret.sh jwt-key', 1)
+    refuse('The next key does not exist; generate it first: deploy/rotate-secret.sh jwt-key', 1)
 }
 
 async function publish(environment: string, engine: Engine): Promise<void> {

@@ -34,7 +34,7 @@ it('package.json, its packages of Node, the images and this process have the sam
       optional: true,
       bin: { node: 'bin/node' },
     })
-  const dockerfile = readFileSync(join(import.meta.dirname, '../../Dockerfile'), 'utf8')
+  const dockerfile = readFileSync(join(import.meta.dirname, '../../deploy/Dockerfile'), 'utf8')
   expect(dockerfile).toMatch(new RegExp(`^FROM node:${major}-`, 'm'))
 })
 

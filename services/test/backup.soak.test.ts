@@ -19,7 +19,7 @@ const [
   report = '',
 ] = readSnippets(ROOT, 'docs/how-to/back-up-and-restore.md').map(({ text }) =>
   text.replaceAll(
-    /(?:deploy\/monitoring\/textfile\/)?(latchkey\.(?:dump|sql)|secrets\.tar|backup\.prom)/g,
+    /(?:monitoring\/textfile\/)?(latchkey\.(?:dump|sql)|secrets\.tar|backup\.prom)/g,
     '"$$BACKUP/$1"',
   ),
 )

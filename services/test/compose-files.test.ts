@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ROOT, run } from '@latchkey/test-support/images.ts'
+import { DEPLOY, run } from '@latchkey/test-support/images.ts'
 import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 
@@ -23,7 +23,7 @@ const SECRETS = {
   GRAFANA_PASSWORD: 'the-password-of-grafana',
 }
 
-/** The labels of the source, as scripts/release/build-images.sh sets them. */
+/** The labels of the source, as deploy/build-images.sh sets them. */
 const SOURCES = {
   REVISION: '1ce0a3d',
   CREATED: '2026-01-02T03:04:05Z',
@@ -42,7 +42,7 @@ async function readServices(): Promise<[string, ComposeService][]> {
     COMPOSE_FILE: FILES.join(':'),
   }
   const { stdout } = await run('docker', ['compose', '--profile', '*', 'config', '--format', 'json'], {
-    cwd: ROOT,
+    cwd: DEPLOY,
     env,
   })
   return Object.entries(JSON.parse(stdout).services)
@@ -97,7 +97,7 @@ it('labels each image with its version and its sources', async () => {
 })
 
 it('scrapes every replica', async () => {
-  const config = parse(readFileSync(join(ROOT, 'deploy/monitoring/prometheus.yaml'), 'utf8'))
+  const config = parse(readFileSync(join(DEPLOY, 'monitoring/prometheus.yaml'), 'utf8'))
   const jobs: { dns_sd_configs?: { names: string[] }[] }[] = config.scrape_configs
   const scraped = jobs.flatMap(({ dns_sd_configs = [] }) => dns_sd_configs.flatMap(({ names }) => names))
   const services = (await readServices())

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { docker, ROOT, run } from '@latchkey/test-support/images.ts'
+import { DEPLOY, docker, ROOT, run } from '@latchkey/test-support/images.ts'
 import { type Ended, endedOf } from '@latchkey/test-support/scriptify-image.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
@@ -22,7 +22,7 @@ describe.each(['postgres', 'mysql'])('docker compose on %s', (profile) => {
   const project = `latchkey-test-${randomUUID().slice(0, 8)}`
   const compose = (...args: string[]) =>
     run('docker', ['compose', '-p', project, '--profile', profile, ...args], {
-      cwd: ROOT,
+      cwd: DEPLOY,
       maxBuffer: 64 * 1024 ** 2,
       // Below the hook's own limit, so that the containers are still removed.
       timeout: 280_000,

@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
 const REQUESTS_PER_SECOND = 20
 const RECOVERY_TIMEOUT_MS = 90_000
-const FILES = ['test-support/faults.compose.yml']
+const FILES = ['../test-support/faults.compose.yml']
 
 describe('a compose project while its containers are killed', () => {
   it('loses no accepted mail and recovers without help', async () => {

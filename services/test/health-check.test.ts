@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ROOT } from '@latchkey/test-support/images.ts'
+import { DEPLOY } from '@latchkey/test-support/images.ts'
 import Fastify from 'fastify'
 import { describe, expect, it } from 'vitest'
 
 /** The commands of the Dockerfile, by the setting that names the port. */
 const PROBES = [
-  ...readFileSync(join(ROOT, 'Dockerfile'), 'utf8').matchAll(/^HEALTHCHECK .*\\\n\s+CMD (\[.+\])$/gm),
+  ...readFileSync(join(DEPLOY, 'Dockerfile'), 'utf8').matchAll(/^HEALTHCHECK .*\\\n\s+CMD (\[.+\])$/gm),
 ].map(([, command = '']): [setting: string, command: string[]] => [
   /\$\{(\w+)/.exec(command)?.[1] ?? '',
   JSON.parse(command),

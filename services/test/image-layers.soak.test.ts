@@ -7,8 +7,8 @@ import { builtScriptifyImage, builtServiceImages } from '@latchkey/test-support/
 import { beforeAll, describe, expect, it } from 'vitest'
 
 const CHECKOUT = [
-  ...['.dockerignore', '.npmrc', 'Dockerfile', 'package.json', 'package-lock.json'],
-  ...['admin', 'config', 'extensions', 'scripts', 'services', 'shared', 'templates'],
+  ...['.npmrc', 'package.json', 'package-lock.json'],
+  ...['admin', 'config', 'deploy', 'extensions', 'scripts', 'services', 'shared', 'templates'],
 ]
 
 beforeAll(() => Promise.all([builtServiceImages(), builtScriptifyImage()]))
@@ -46,7 +46,16 @@ async function buildUnderStrictUmask(service: string): Promise<string> {
     const own = [checkout, '-mindepth', '2', '!', '-name', 'package.json']
     await run('find', [...own, '-exec', 'chmod', 'go=', '{}', '+'])
     const cache = service === 'scriptify' ? ['--no-cache'] : []
-    return await docker('build', '-q', ...cache, '--target', service, checkout)
+    return await docker(
+      'build',
+      '-q',
+      ...cache,
+      '--file',
+      join(checkout, 'deploy/Dockerfile'),
+      '--target',
+      service,
+      checkout,
+    )
   } finally {
     await rm(checkout, { recursive: true, force: true })
   }

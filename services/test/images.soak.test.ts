@@ -141,9 +141,13 @@ describe('the build context', () => {
   let checkout: string
   beforeAll(async () => {
     checkout = await mkdtemp(join(tmpdir(), 'latchkey-context-'))
-    for (const part of ['.dockerignore', 'config', 'scripts', 'package.json']) {
+    for (const part of ['config', 'deploy', 'scripts', 'package.json']) {
       await cp(join(ROOT, part), join(checkout, part), { recursive: true })
     }
+    await cp(
+      join(checkout, 'deploy/Dockerfile.dockerignore'),
+      join(checkout, 'Dockerfile.context.dockerignore'),
+    )
   })
   afterAll(() => rm(checkout, { recursive: true, force: true }))
 
@@ -152,6 +156,7 @@ describe('the build context', () => {
       'config/prod/credentials.env',
       'config/credentials.env',
       '.env',
+      'deploy/.env',
       'auth-api.env',
       'scripts/x.log',
     ]

@@ -106,7 +106,7 @@ describe('one host in production', () => {
     const throughProxy = keepLoggingIn(behindProxy)
     // Sees only one replica, as clients of a host without the proxy do.
     const direct = keepLoggingIn(async () => (await project.post('/login', CREDENTIALS)).status)
-    const upgrade = `LATCHKEY_VERSION=${next} scripts/release/upgrade-one-host.sh`
+    const upgrade = `LATCHKEY_VERSION=${next} ./upgrade-one-host.sh`
     await expect(project.shell(`LOGIN_FIELD=phone ${upgrade}`)).rejects.toThrow('LOGIN_FIELD must be')
     expect(
       direct.attempts.filter(({ isAnswered }) => !isAnswered),

@@ -10,7 +10,7 @@ import { expect, it } from 'vitest'
 
 /** How often each fault occurs; raised by hand for a longer soak. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
-const EXAMPLE = 'docs/examples/high-availability'
+const EXAMPLE = '../docs/examples/high-availability'
 const SERVERS = ['postgres-1', 'postgres-2', 'postgres-3']
 /** As the owner of the tables, at the primary. */
 const PRIMARY_URL = 'postgres://latchkey:latchkey@haproxy:5432/latchkey'
@@ -31,7 +31,7 @@ it('loses nothing that was acknowledged while PostgreSQL fails over', async () =
   await sharedServer('patroni-image')
   const project = await startProject({
     base: `${EXAMPLE}/compose.yml`,
-    files: ['test-support/faults.compose.yml'],
+    files: ['../test-support/faults.compose.yml'],
     environment: {
       MAIL_URL: `smtp://host.docker.internal:${mailbox.port}`,
       HAPROXY_STATS_PORT: `127.0.0.1:${stats}`,

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { readSnippets } from '../../scripts/docs/snippets.ts'
 
 /** The compose file by which a container reaches the mailbox of the test. */
-const EXTRA_HOST = 'test-support/faults.compose.yml'
+const EXTRA_HOST = '../test-support/faults.compose.yml'
 
 /** The block of the page, with a mail server that exists. */
 function productionCommands(mailUrl: string): string {
@@ -14,7 +14,7 @@ function productionCommands(mailUrl: string): string {
   const block = page.find(({ plan }) => plan?.kind === 'run by')?.text ?? ''
   return block
     .replace('docker-compose.prod.yml', `docker-compose.prod.yml:${EXTRA_HOST}`)
-    .replace(/(scripts\/\S* mail-url).*/, `printf '%s' '${mailUrl}' | $1`)
+    .replace(/(\.\/\S* mail-url).*/, `printf '%s' '${mailUrl}' | $1`)
 }
 
 describe('one host in production', () => {

@@ -462,7 +462,7 @@ function startLoad(count: number, act: () => Promise<unknown>): Load {
 
 /** The exporter of docker-compose.monitoring.yml on a host whose disk has 16 MB and whose backup is of now. */
 async function startNodeExporter(): Promise<StartedTestContainer> {
-  const { services } = parse(readFileSync(join(ROOT, 'docker-compose.monitoring.yml'), 'utf8'))
+  const { services } = parse(readFileSync(join(ROOT, 'deploy/docker-compose.monitoring.yml'), 'utf8'))
   const command: string[] = services['node-exporter'].command
   const image = await GenericContainer.fromDockerfile(
     join(import.meta.dirname, 'support', 'node-exporter'),

@@ -1,6 +1,7 @@
+import { join } from 'node:path'
 import { addUser, CREDENTIALS, openProxy, proxyEnvironment } from '@latchkey/test-support/behind-proxy.ts'
 import { type ComposeProject, startProject } from '@latchkey/test-support/compose-project.ts'
-import { docker, imageOf, ROOT } from '@latchkey/test-support/images.ts'
+import { DEPLOY, ROOT, run } from '@latchkey/test-support/images.ts'
 import { keepLoggingIn } from '@latchkey/test-support/keep-logging-in.ts'
 import { openMailbox } from '@latchkey/test-support/mailbox.ts'
 import { decodeProtectedHeader } from 'jose'
@@ -10,10 +11,10 @@ import { readSnippets } from '../../scripts/docs/snippets.ts'
 /** The commands of the page, and those of them that sign with a key. */
 const ALL_COMMANDS = readSnippets(ROOT, 'docs/how-to/rotate-a-secret.md')
   .filter(({ plan }) => plan?.kind === 'run by')
-  .flatMap(({ text }) => text.split('\n').filter((line) => line.startsWith('scripts/')))
+  .flatMap(({ text }) => text.split('\n').filter((line) => line.startsWith('./')))
 const isOfKey = (line: string) => line.includes('jwt-key')
 const [COMMANDS, KEY_COMMANDS] = [ALL_COMMANDS.filter((line) => !isOfKey(line)), ALL_COMMANDS.filter(isOfKey)]
-const FILES = ['docker-compose.prod.yml', 'test-support/faults.compose.yml']
+const FILES = ['docker-compose.prod.yml', '../test-support/faults.compose.yml']
 
 /** One host in production behind the proxy, with a load of logins and of resets. */
 async function startLoaded(database: 'postgres' | 'mysql', mailUrl: string) {
@@ -47,9 +48,7 @@ it('replaces every secret under load without losing a login, a mail or a session
   for (const command of COMMANDS.filter((line) => !line.includes('--')))
     console.log(await shell(command.replace(/(.*) < mail-url.*/, `printf '%s' '${url('new')}' | $1`)))
   expect(await get('/sampleprotected/ping', token)).toBe(200)
-  await expect(shell('scripts/release/rotate-secret.sh jwt-secret')).rejects.toThrow(
-    'A rotation is in progress',
-  )
+  await expect(shell('./rotate-secret.sh jwt-secret')).rejects.toThrow('A rotation is in progress')
   for (const command of COMMANDS.filter((line) => line.includes('--forget'))) await shell(command)
   expect(await get('/sampleprotected/ping', token)).toBe(401)
   await Promise.all([logins.stop(), resets.stop()])
@@ -101,7 +100,7 @@ it('goes from JWT_SECRET to a key under load, and logs nobody out until JWT_SECR
   await shell(publish)
   const stolen = read(await secretsOf(project, 'auth-api'), 'JWT_PRIVATE_KEY_NEXT')
   expect(stolen).toMatch(/^-----BEGIN/)
-  await shell('scripts/release/rotate-secret.sh jwt-key --end-all-tokens')
+  await shell('./rotate-secret.sh jwt-key --end-all-tokens')
   expect(await secretsOf(project, 'auth-api')).not.toContain(stolen)
   expect(await accepted(token)).toEqual([401])
   expect((await post('/login', CREDENTIALS)).status).toBe(200)
@@ -111,7 +110,7 @@ it('replaces the logins of MySQL under load, also after an interruption', async 
   await using mailbox = await openMailbox('0.0.0.0')
   const { project, logins } = await startLoaded('mysql', `smtp://host.docker.internal:${mailbox.port}`)
   const { inside, shell } = project
-  const rotate = 'scripts/release/rotate-secret.sh database-password'
+  const rotate = './rotate-secret.sh database-password'
   const root = 'MYSQL_PWD=$(cat /run/secrets/password) mysql -uroot --skip-column-names -e'
   const users = () =>
     inside('mysql', `${root} "select user from mysql.user where user like 'latchkey%' order by 1"`)
@@ -130,9 +129,9 @@ it('replaces the logins of MySQL under load, also after an interruption', async 
 it('ends all tokens on request, also those of a rotation that is not finished', async () => {
   const { get, post, shell } = await startProject()
   const credentials = { username: 'user@example.com', password: '!P4ssw0rdstr!' }
-  await shell('scripts/release/rotate-secret.sh jwt-secret')
+  await shell('./rotate-secret.sh jwt-secret')
   const { token } = await post('/login', credentials)
-  await shell('scripts/release/rotate-secret.sh jwt-secret --end-all-tokens')
+  await shell('./rotate-secret.sh jwt-secret --end-all-tokens')
   expect(await get('/sampleprotected/ping', token)).toBe(401)
   expect((await post('/login', credentials)).status).toBe(200)
 })
@@ -145,8 +144,7 @@ it.each([
   { args: ['jwt-key', '--es512'], code: 2 },
   { args: ['--help'], code: 0 },
 ])('ends with $code for $args', async ({ args, code }) => {
-  const script = ['scripts/release/rotate-secret.sh', ...args]
-  const ended = await docker('run', '--rm', '--entrypoint', 'sh', imageOf('auth-api'), ...script).then(
+  const ended = await run(join(DEPLOY, 'rotate-secret.sh'), args).then(
     () => ({ code: 0 }),
     (error: unknown) => error,
   )

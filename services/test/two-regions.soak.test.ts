@@ -9,7 +9,7 @@ import { openMailbox } from '@latchkey/test-support/mailbox.ts'
 import { sharedServer } from '@latchkey/test-support/servers/shared-server.ts'
 import { expect, it, onTestFinished } from 'vitest'
 
-const EXAMPLE = 'docs/examples/high-availability'
+const EXAMPLE = '../docs/examples/high-availability'
 const SERVERS = ['postgres-1', 'postgres-2', 'postgres-3']
 const OTHER = '--host haproxy --port 5433'
 const STANDBY = '--set standby_cluster.host=haproxy --set standby_cluster.port=5433'
@@ -135,7 +135,7 @@ async function promote(to: ComposeProject): Promise<void> {
 const startRegion = async (name: 'a' | 'b', environment: Record<string, string>): Promise<ComposeProject> =>
   startProject({
     base: `${EXAMPLE}/compose.yml`,
-    files: [`${EXAMPLE}/two-regions/compose.yml`, 'test-support/faults.compose.yml'],
+    files: [`${EXAMPLE}/two-regions/compose.yml`, '../test-support/faults.compose.yml'],
     environment: {
       ...environment,
       REGION: `region-${name}`,

@@ -122,7 +122,7 @@ async function tryLogin(setting: string, url: string): Promise<void> {
     await service.query({ name: 'logins-try', text: 'select count(*) from latchkey_migrations' })
   } catch (cause) {
     throw new Error(
-      `The login of ${setting} fails: ${rootReason(cause)}. A login that exists keeps its password; for a new password, choose a new name, as scripts/release/rotate-secret.sh database-password does for docker compose`,
+      `The login of ${setting} fails: ${rootReason(cause)}. A login that exists keeps its password; for a new password, choose a new name, as deploy/rotate-secret.sh database-password does for docker compose`,
       { cause },
     )
   } finally {

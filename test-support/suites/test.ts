@@ -20,8 +20,8 @@ const BROWSER = 'services/auth-api/test/{account-pages,docs-page,passkeys-browse
 /** Of what `fast` would run otherwise: these start programs, or calculate for seconds. */
 export const PROCESSES = [
   'admin/test/admin.test.ts',
-  'deploy/monitoring/monitoring.test.ts',
-  'scripts/release/{build-images,commands}.test.ts',
+  'deploy/{build-images,monitoring/monitoring}.test.ts',
+  'scripts/release/commands.test.ts',
   'services/auth-api/test/{model/model,process}.test.ts',
   'services/scriptify/src/cli/compile-cache.test.ts',
   'services/scriptify/src/cli/completion.test.ts',

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # What the scripts beside this one share. They source it.
 set -eu
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")"
 
 # Each project of compose has a lock: a checkout may run several.
 refuse_second_run() {
-  mkdir -p .data
-  exec 9> ".data/$(docker compose config 2> /dev/null | sed -n 's/^name: //p').lock"
+  mkdir -p ../.data
+  exec 9> "../.data/$(docker compose config 2> /dev/null | sed -n 's/^name: //p').lock"
   if ! flock --nonblock 9; then
     echo 'Another upgrade or rotation is running; wait for its end.' >&2
     exit 1

@@ -18,11 +18,8 @@ function createCheckout() {
   mkdirSync(bin)
   writeFileSync(join(bin, 'docker'), DOCKER)
   chmodSync(join(bin, 'docker'), 0o755)
-  mkdirSync(join(checkout, 'scripts/release'), { recursive: true })
-  copyFileSync(
-    join(import.meta.dirname, 'build-images.sh'),
-    join(checkout, 'scripts/release/build-images.sh'),
-  )
+  for (const folder of ['deploy', 'scripts']) mkdirSync(join(checkout, folder), { recursive: true })
+  copyFileSync(join(import.meta.dirname, 'build-images.sh'), join(checkout, 'deploy/build-images.sh'))
 
   const env = { PATH: `${bin}:${process.env.PATH}`, GIT_COMMITTER_DATE: COMMITTED_AT, HOME: folder }
   const run = (file: string, ...args: string[]) =>
@@ -33,7 +30,7 @@ function createCheckout() {
   run('git', 'remote', 'add', 'origin', 'https://robot:the-token@git.example.com/latchkey.git')
   return {
     run,
-    build: () => run('scripts/release/build-images.sh').split('\n'),
+    build: () => run('deploy/build-images.sh').split('\n'),
     write: (path: string) => writeFileSync(join(checkout, path), ''),
   }
 }
@@ -42,7 +39,7 @@ describe.skipIf(!isInstalled('git', { requiredBy: 'REQUIRE_PROGRAMS' }))('build-
   it('labels the images of all three services with the commit, its time and the repository', () => {
     const { run, build, write } = createCheckout()
     // Of this installation, and in no image.
-    for (const path of ['.env', 'latchkey.dump']) write(path)
+    for (const path of ['deploy/.env', 'deploy/latchkey.dump']) write(path)
     const labels = `${run('git', 'rev-parse', 'HEAD')}|${COMMITTED_AT}|https://git.example.com/latchkey.git`
     expect(build()).toEqual([`compose build|${labels}`, `compose build scriptify|${labels}`])
   })

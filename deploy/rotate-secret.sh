@@ -4,7 +4,7 @@
 
 usage() {
   cat <<USAGE
-Usage: scripts/release/rotate-secret.sh <secret> [--forget | --end-all-tokens | --switch | --es256 | --rs256]
+Usage: $0 <secret> [--forget | --end-all-tokens | --switch | --es256 | --rs256]
 
   jwt-secret         signs tokens. Former tokens stay valid; end them with --forget, TOKEN_LIFETIME later
   jwt-key            signs tokens with a private key; others verify them with the public one. Publishes the next key (Ed25519, or
@@ -141,13 +141,13 @@ if [ "$secret" = jwt-key ] && [ "$option" != --end-all-tokens ]; then
     *) secrets --introduce jwt-key ;;
   esac || {
     code=$?
-    [ "$code" != 3 ] || echo 'The former key has not ended; end it with: scripts/release/rotate-secret.sh jwt-key --forget' >&2
+    [ "$code" != 3 ] || echo "The former key has not ended; end it with: $0 jwt-key --forget" >&2
     exit "$code"
   }
   restart 'auth-api\(-2\)\?'
   case $option in
-    --switch) echo 'The key is in use. TOKEN_LIFETIME later, end what was before: scripts/release/rotate-secret.sh jwt-key --forget' ;;
-    *) echo 'The next key is published. Ten minutes later, sign with it: scripts/release/rotate-secret.sh jwt-key --switch' ;;
+    --switch) echo "The key is in use. TOKEN_LIFETIME later, end what was before: $0 jwt-key --forget" ;;
+    *) echo "The next key is published. Ten minutes later, sign with it: $0 jwt-key --switch" ;;
   esac
   exit
 fi
@@ -190,9 +190,9 @@ case "$secret $option" in
     ;;
   *)
     if [ "$code" = 3 ]; then
-      echo "A rotation is in progress; end it with: scripts/release/rotate-secret.sh $secret --forget" >&2
+      echo "A rotation is in progress; end it with: $0 $secret --forget" >&2
       exit 1
     fi
-    echo "$secret is new. The former one is still accepted; end it later with: scripts/release/rotate-secret.sh $secret --forget"
+    echo "$secret is new. The former one is still accepted; end it later with: $0 $secret --forget"
     ;;
 esac

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/replicas.sh"
 
 if [ $# -gt 0 ]; then
-  echo 'Usage: scripts/release/upgrade-one-host.sh (.env names the deployment; there are no arguments)' >&2
+  echo "Usage: $0 (.env names the deployment; there are no arguments)" >&2
   exit 2
 fi
 refuse_second_run
@@ -16,7 +16,7 @@ docker compose ps --all --format '{{.Name}}' | grep -E '^[0-9a-f]{12}_' | xargs 
 docker compose create --no-recreate redis
 
 # What fails before the replicas leaves what runs as it is: the present version works on the newer tables.
-scripts/release/build-images.sh
+./build-images.sh
 # demo-users is the last one before the services. Not by `run`: compose would find the containers of the present version at
 # the end, and recreate all services at once because they depend on them.
 docker compose up --detach demo-users
