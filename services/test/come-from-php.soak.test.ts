@@ -243,7 +243,7 @@ async function startPhp(engine: Engine, settings: Record<string, string>) {
     .withExtraHosts([{ host: 'host.docker.internal', ipAddress: 'host-gateway' }])
     .withCopyFilesToContainer([
       {
-        source: join(import.meta.dirname, 'support/php-shop/index.php'),
+        source: join(ROOT, 'test-support/php-shop/index.php'),
         target: '/tmp/index.php',
         mode: 0o644,
       },

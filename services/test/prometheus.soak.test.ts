@@ -464,9 +464,7 @@ function startLoad(count: number, act: () => Promise<unknown>): Load {
 async function startNodeExporter(): Promise<StartedTestContainer> {
   const { services } = parse(readFileSync(join(ROOT, 'deploy/docker-compose.monitoring.yml'), 'utf8'))
   const command: string[] = services['node-exporter'].command
-  const image = await GenericContainer.fromDockerfile(
-    join(import.meta.dirname, 'support', 'node-exporter'),
-  ).build()
+  const image = await GenericContainer.fromDockerfile(join(ROOT, 'test-support/node-exporter')).build()
   return image
     .withTmpFs({ '/data': 'rw,size=16m', '/textfile': 'rw' })
     .withCommand(

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
-import { docker, imageOf, logsOf } from '@latchkey/test-support/images.ts'
+import { docker, imageOf, logsOf, ROOT } from '@latchkey/test-support/images.ts'
 import { startServers } from '@latchkey/test-support/mail-servers.ts'
 import { openProducer } from '@latchkey/test-support/producer.ts'
 import { builtServiceImages } from '@latchkey/test-support/servers/shared-server.ts'
@@ -138,7 +138,7 @@ async function stop(container: string): Promise<void> {
 }
 
 async function startProxy(network: StartedNetwork) {
-  const image = await GenericContainer.fromDockerfile(join(import.meta.dirname, 'support', 'proxy')).build()
+  const image = await GenericContainer.fromDockerfile(join(ROOT, 'test-support/proxy')).build()
   const proxy = await image.withNetwork(network).withExposedPorts(PORT).start()
   const url = `http://${proxy.getHost()}:${proxy.getMappedPort(PORT)}/health/live`
   await expect.poll(async () => (await fetch(url)).status, { timeout: 30_000 }).toBe(200)

@@ -30,7 +30,7 @@ const withoutComments = (text: string): string => text.replaceAll(/^\s*(\/\/|\/\
 
 const sources = ['shared', 'admin', 'scripts', 'services/*/src']
   .flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: ROOT }))
-  .filter((file) => !/(^|\/)(test|node_modules)\/|\.test\.ts$/.test(file) && !SCHEMA.test(file))
+  .filter((file) => !/(^|\/)(bench|test|node_modules)\/|\.test\.ts$/.test(file) && !SCHEMA.test(file))
   .map((file) => ({ file, text: withoutComments(readFileSync(join(ROOT, file), 'utf8')) }))
 
 const namesInSql = (table: string): RegExp =>

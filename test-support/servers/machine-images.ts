@@ -14,6 +14,6 @@ const imageOf = (name: string, folder: string, dockerfile: string) => ({
 })
 
 /** Node 24 and php 8.4 with systemd, other init systems and Composer. */
-export const systemdPhp = imageOf('latchkey-test/systemd-php:1', 'units', 'systemd-php.Dockerfile')
+export const systemdPhp = imageOf('latchkey-test/systemd-php:1', 'services', 'systemd-php.Dockerfile')
 /** Systemd and Node 24. */
-export const systemdNode = imageOf('latchkey-test/systemd-node:1', 'units', 'systemd-node.Dockerfile')
+export const systemdNode = imageOf('latchkey-test/systemd-node:1', 'services', 'systemd-node.Dockerfile')
