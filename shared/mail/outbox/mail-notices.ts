@@ -59,8 +59,9 @@ function toMail(user: User, notice: Notice, { origin, now }: { origin: NoticeOri
       return { template: notice.template, variables: { ...shared, count: notice.count } } as const
     case 'factor-added': {
       const passkey = notice.kind === 'passkey' ? 'passkey' : undefined
+      const custom = ['totp', 'passkey'].includes(notice.kind) ? undefined : 'custom'
       const others = notice.hadOthers ? 'others' : undefined
-      return { template: notice.template, variables: { ...shared, passkey, others } } as const
+      return { template: notice.template, variables: { ...shared, passkey, custom, others } } as const
     }
     case 'factor-removed': {
       const last = notice.isLast ? 'last' : undefined

@@ -47,8 +47,16 @@ export const MAIL_TEMPLATES = {
   'failed-logins': z.strictObject({ ...EVENT, count: wholeNumber }),
   /** Second factors that were refused after the right password. */
   'failed-factors': z.strictObject({ ...EVENT, count: wholeNumber }),
-  /** `passkey` is present for one, and `others` where the user had a factor; the factor is an authenticator app otherwise. */
-  'factor-added': z.strictObject({ ...EVENT, passkey: z.string().optional(), others: z.string().optional() }),
+  /**
+   * `passkey` is present for a passkey, `custom` for a kind that Latchkey does not have by itself, and neither for an authenticator
+   * app; `others` is present where the user had a factor.
+   */
+  'factor-added': z.strictObject({
+    ...EVENT,
+    passkey: z.string().optional(),
+    custom: z.string().optional(),
+    others: z.string().optional(),
+  }),
   /** `last` is present where the user has no factor any more. */
   'factor-removed': z.strictObject({ ...EVENT, last: z.string().optional() }),
   /** `left`: how many codes are left. */

@@ -20,6 +20,11 @@ const SENTENCES = {
     fr: 'Vous pouvez l’utiliser à la place d’un autre second facteur.',
     pt: 'Pode usá-la em vez de outro segundo fator.',
   },
+  ofAnotherKind: {
+    en: 'A second factor was added to your account on',
+    fr: 'Une méthode de connexion a été ajoutée à votre compte le',
+    pt: 'Uma forma de autenticação foi adicionada à sua conta em',
+  },
   noneLeft: {
     en: 'Your account has no second factor any more.',
     fr: 'Votre compte n’a plus de second facteur.',
@@ -45,6 +50,12 @@ const ADMIN = undefined
 const STATES: readonly (readonly [string, Notice, string | undefined, Sentence[]])[] = [
   ['the first app', { template: 'factor-added', kind: 'totp', hadOthers: false }, USER, ['needed']],
   ['the first passkey', { template: 'factor-added', kind: 'passkey', hadOthers: false }, USER, ['needed']],
+  [
+    'of a further kind',
+    { template: 'factor-added', kind: 'pin', hadOthers: false },
+    USER,
+    ['ofAnotherKind', 'needed'],
+  ],
   ['another app', { template: 'factor-added', kind: 'totp', hadOthers: true }, USER, ['alternative']],
   ['another passkey', { template: 'factor-added', kind: 'passkey', hadOthers: true }, USER, ['alternative']],
   ['one of several is removed', { template: 'factor-removed', isLast: false }, USER, []],
