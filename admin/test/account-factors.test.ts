@@ -1,8 +1,9 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
 import { DEFAULT_POLICY } from '@latchkey/shared/passwords/test/default-policy.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
-import { aUser } from '@latchkey/test-support/a-user.ts'
+import { createFactorSealer } from '@latchkey/shared/users/factor-sealer.ts'
+import { aUser, type TestUser } from '@latchkey/test-support/a-user.ts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
   answer,
@@ -75,12 +76,26 @@ it('seals everything again for the next FACTOR_SECRET, so that the previous one 
   expect(await logInBy({ FACTOR_SECRET }, fourth, before), 'a challenge of before').toBe(422)
   expect(await logInBy({ FACTOR_SECRET, FACTOR_SECRET_PREVIOUS }, fourth, before)).toBe(200)
 
+  const furtherKind = await aFactorOfAnotherKind(user, previousSecret)
   const secrets = { secret: next, previousSecret }
   const lost = await resealFactors(context, { secret: next, previousSecret: undefined })
   expect(lost.lost).toBeGreaterThan(0)
   expect(await resealFactors(context, secrets)).toEqual({ resealed: lost.lost, lost: 0 })
   expect(await resealFactors(context, secrets), 'again').toEqual({ resealed: 0, lost: 0 })
+  const factors = await createFactorRepository(app.database.db).find(user.userid)
+  const data = factors.find(({ id }) => id === furtherKind)?.data ?? ''
+  expect(await createFactorSealer(next, undefined).open(data)).toBe('secret')
   expect(await logInBy({ FACTOR_SECRET }, second)).toBe(200)
   expect(await logInBy({ FACTOR_SECRET }, codeAt(enrolled[0]?.secret ?? '', Date.now() + 30_000))).toBe(200)
   expect(await logInBy({ FACTOR_SECRET: FACTOR_SECRET_PREVIOUS }, third)).toBe(422)
 })
+
+/** Adds a factor of a kind that Latchkey does not have, whose data a secret has sealed; and one whose data is not sealed. */
+async function aFactorOfAnotherKind({ userid }: TestUser, secret: Uint8Array): Promise<string> {
+  const factors = createFactorRepository(app.database.db)
+  const [id, plain] = [randomUUID(), randomUUID()]
+  const data = await createFactorSealer(secret, undefined).seal('secret')
+  await factors.insert({ id, userid, kind: 'pin', name: undefined, data }, new Date())
+  await factors.insert({ id: plain, userid, kind: 'passkey', name: undefined, data: '{}' }, new Date())
+  return id
+}

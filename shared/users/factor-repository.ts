@@ -110,9 +110,9 @@ const DELETE_CODES: Statement = {
   text: 'delete from recovery_code where userid = $1',
 }
 
-/** The columns with texts that FACTOR_SECRET has sealed. */
+/** The columns with texts that FACTOR_SECRET has sealed. A kind of factor without a secret stores a JSON object, and is skipped. */
 export const SEALED = [
-  sealedColumn('user_factor', 'data', " and kind = 'totp'"),
+  sealedColumn('user_factor', 'data', " and data not like '{%'"),
   sealedColumn('recovery_code', 'hash', ''),
 ]
 
