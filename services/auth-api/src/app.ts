@@ -20,6 +20,7 @@ import { loginRoutes } from './features/login/routes.ts'
 import { addPasswordReset } from './features/password-reset/feature.ts'
 import { passkeys } from './features/second-factor/passkeys/kind.ts'
 import { secondFactorRoutes } from './features/second-factor/routes.ts'
+import type { FactorKind } from './features/second-factor/second-factor.ts'
 import { totp } from './features/second-factor/totp/kind.ts'
 import { sessionRoutes } from './features/sessions/routes.ts'
 import { addSignUp } from './features/sign-up/feature.ts'
@@ -39,13 +40,20 @@ import { problemDetails } from './http/problem-details.ts'
 import { responseHeaders } from './http/response-headers.ts'
 import { trackRouteOwners } from './http/route-owners.ts'
 
+/** The kinds of second factors that a user can add. */
+export const FACTOR_KINDS: readonly FactorKind[] = [totp, passkeys]
+
 export interface App {
   server: FastifyInstance
   readiness: Readiness
 }
 
 /** Builds auth-api. Opens and closes nothing: `open-service.ts` does. */
-export async function buildApp(config: Config, dependencies: AppDependencies): Promise<App> {
+export async function buildApp(
+  config: Config,
+  dependencies: AppDependencies,
+  factorKinds = FACTOR_KINDS,
+): Promise<App> {
   const { extensions = [], traceRequests } = dependencies
   const core = await createCore(config, { ...dependencies, db: limitingTime(dependencies.db) })
   const { db, passwords, registry, failures, localNow, limitRequest, auditOf } = core
@@ -94,7 +102,7 @@ export async function buildApp(config: Config, dependencies: AppDependencies): P
   const feature = { core, config }
   await server.register(healthRoutes, { readiness })
   await server.register(loginRoutes, feature)
-  await server.register(secondFactorRoutes, { ...feature, kinds: [totp, passkeys] })
+  await server.register(secondFactorRoutes, { ...feature, kinds: factorKinds })
   await server.register(sessionRoutes, feature)
   await server.register(keySetRoutes, { published: publishedKeys })
   await addProfile(server, config, core)

@@ -54,7 +54,7 @@ const ask = (label, about, meaning, sends) =>
  * @param {boolean} isLast
  */
 function factorItem({ id, kind, name, created_at, last_used_at }, isLast) {
-  const shown = name ?? texts.kinds[kind]
+  const shown = name ?? texts.kinds[kind] ?? kind
   const remove = form({
     button: texts.removeNow,
     about: shown,

@@ -26,6 +26,7 @@ import { buildApp } from '../../src/app.ts'
 import { openAuditTrail } from '../../src/audit/audit-trail.ts'
 import { type Config, parseConfig } from '../../src/config.ts'
 import type { AppDependencies } from '../../src/core.ts'
+import type { FactorKind } from '../../src/features/second-factor/second-factor.ts'
 
 export interface TestApp extends AsyncDisposable {
   server: FastifyInstance
@@ -53,6 +54,8 @@ export interface StartAppOptions {
   refuse?: AppDependencies['refuse']
   /** The extensions that it has, by name. Default: the one that is shipped, as an example. */
   extensions?: readonly string[]
+  /** The kinds of second factors. Default: those of Latchkey. */
+  factorKinds?: readonly FactorKind[]
   /** The folder that contains them. Default: `extensions/`. */
   extensionsDir?: string
   /** The service's clocks, in milliseconds; by default they follow the real ones until `setClock`. */
@@ -69,6 +72,7 @@ export async function startApp({
   refuse = () => undefined,
   extensions = [SHIPPED_EXTENSION],
   extensionsDir = EXTENSIONS_DIR,
+  factorKinds,
   time,
   auditFlushMs = 3_600_000,
 }: StartAppOptions = {}): Promise<TestApp> {
@@ -114,21 +118,25 @@ export async function startApp({
   })
   const registry = new Registry()
   const audit = openAuditTrail({ db, logger, registry, localNow: clock, flushMs: auditFlushMs })
-  const { server, readiness } = await buildApp(config, {
-    registry,
-    audit,
-    db,
-    passwords,
-    dispatcher,
-    queue: { ping: async () => undefined },
-    logger,
-    limitStore,
-    refuse,
-    localNow: clock,
-    // As in production, the clock of the machine may be set meanwhile.
-    elapsed: () => time?.elapsed ?? fixedNow ?? performance.timeOrigin + performance.now(),
-    extensions: configureExtensions(loaded, environment),
-  })
+  const { server, readiness } = await buildApp(
+    config,
+    {
+      registry,
+      audit,
+      db,
+      passwords,
+      dispatcher,
+      queue: { ping: async () => undefined },
+      logger,
+      limitStore,
+      refuse,
+      localNow: clock,
+      // As in production, the clock of the machine may be set meanwhile.
+      elapsed: () => time?.elapsed ?? fixedNow ?? performance.timeOrigin + performance.now(),
+      extensions: configureExtensions(loaded, environment),
+    },
+    factorKinds,
+  )
   readiness.serve()
   return {
     server,
