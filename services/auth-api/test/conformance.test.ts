@@ -44,7 +44,7 @@ const Document = z.object({
   }),
 })
 const MemberName = z.string().regex(/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/)
-const Described = z.object({ type: z.string() }).and(z.record(MemberName, z.unknown()))
+const Described = z.record(MemberName, z.unknown()).pipe(z.looseObject({ type: z.string() }))
 
 type Operation = Awaited<ReturnType<typeof readOperations>>[number]
 
