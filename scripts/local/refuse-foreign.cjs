@@ -4,7 +4,7 @@ const { Server } = require('node:http')
 const { isIP } = require('node:net')
 
 /**
- * Tells if a page of another origin sends the request, or one whose name its DNS points here (DNS rebinding).
+ * True where a page of another origin sends the request, or one whose name its DNS points here (DNS rebinding).
  * @param {import('node:http').IncomingHttpHeaders} headers
  */
 function isForeign({ host = '', origin }) {

@@ -66,7 +66,7 @@ api.use({
 const readRetryAfter = (value) =>
   Number(value) || Math.max(0, Math.ceil((Date.parse(value) - Date.now()) / 1000)) || 0
 
-/** What this installation offers; `loadSettings` fills it. */
+/** The settings of this installation; `loadSettings` fills them. */
 export const settings = /** @type {import('../types/settings.d.ts').Settings} */ ({})
 
 /** Loads what this installation offers. */

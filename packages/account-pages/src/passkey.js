@@ -3,12 +3,12 @@ import { Problem } from './problem.js'
 
 /** @import { Schemas } from './api.js' */
 
-/** Tells if the server takes passkeys of this page, and the browser has them. */
+/** True where the server takes passkeys of this page, and the browser has them. */
 export const hasPasskeys = () =>
   settings.passkey_origins.includes(location.origin) &&
   Boolean(globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON)
 
-/** Tells if this browser can offer passkeys where a username is typed. */
+/** True where this browser can offer passkeys where a username is typed. */
 export const canOfferPasskeys = async () =>
   hasPasskeys() && Boolean(await PublicKeyCredential.isConditionalMediationAvailable?.())
 

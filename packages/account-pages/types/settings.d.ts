@@ -1,4 +1,4 @@
-/** What an installation offers and how it looks: the answer to `GET /account/settings.json`. */
+/** The settings of an installation for its pages: the answer to `GET /account/settings.json`. */
 export interface Settings {
   product: string
   support: string | undefined

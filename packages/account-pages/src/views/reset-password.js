@@ -44,7 +44,7 @@ export async function confirmReset({ state: { email, token } }) {
     },
   })
   const again = h('a', { href: '#forgot' }, texts.anotherCode)
-  // Whether the address has an account is not said.
+  // The page does not say if the address has an account.
   const sent = email && h('p', {}, fillText(texts.codeSent, { email }))
   return {
     title: texts.confirm,

@@ -78,7 +78,7 @@ final class Argument
         };
     }
 
-    /** Whether a float can hold a number: neither INF, nor another integer, nor 0 in place of a small one. */
+    /** True where a float can hold a number: neither INF, nor another integer, nor 0 in place of a small one. */
     private static function isSameFloat(string $text): bool
     {
         $float = (float) $text;
@@ -168,7 +168,7 @@ final class Argument
         return [];
     }
 
-    /** What an enum or a class takes, as the end of the error message; empty for another type. */
+    /** Names the values that an enum or a class takes, as the end of the error message; empty for another type. */
     private static function choices(\ReflectionType $type): string
     {
         if (!$type instanceof \ReflectionNamedType || $type->isBuiltin()) {

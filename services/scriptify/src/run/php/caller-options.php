@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Run;
 
-/** What call-method.php receives, which src/run/method-call.ts writes. */
+/** The options that call-method.php receives, which src/run/method-call.ts writes. */
 final class CallerOptions
 {
     private function __construct(
@@ -24,7 +24,7 @@ final class CallerOptions
         /** Seconds between calls; null for a single call. */
         public readonly ?float $interval,
         public readonly bool $prints,
-        /** Whether a failure is told with its frames. */
+        /** True where a failure is told with its frames. */
         public readonly bool $traces,
     ) {
     }

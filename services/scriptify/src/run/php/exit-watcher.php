@@ -13,7 +13,7 @@ final class ExitWatcher
     /** The step in which an exit() of the project is a failure; null permits it. */
     private static ?string $step = null;
 
-    /** What a forbidden exit came before. */
+    /** The aim that a forbidden exit prevents. */
     private static string $goal;
 
     public static function watch(string $goal): void

@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process'
 import { mkdtempDisposable, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isInstalled } from '@latchkey/test-support/installed-program.ts'
 import { describe, expect, it } from 'vitest'
 import { aService } from '../../../test/services/a-service.ts'
 import type { InitSystem } from '../init-system.ts'
@@ -73,6 +75,22 @@ export HOME USER LOGNAME
       '../../../test/golden/systemd-timer.txt',
     )
   })
+
+  it.skipIf(!isInstalled('shellcheck', { requiredBy: 'REQUIRE_PROGRAMS' })).each(INIT_SYSTEMS)(
+    'writes shell for $name in which ShellCheck finds nothing',
+    async (system) => {
+      const limits = {
+        user: 'app',
+        group: 'www-data',
+        schedule: system === crond ? '*/5 * * * *' : undefined,
+      }
+      for (const changes of [{ schedule: limits.schedule }, limits]) {
+        const files = await renderService(aHostileService({ system, ...changes }))
+        for (const { path, content } of files.filter((file) => file.content.startsWith('#!')))
+          expect(spawnSync('shellcheck', ['-'], { input: content, encoding: 'utf8' }).stdout, path).toBe('')
+      }
+    },
+  )
 
   it.each(['\ufdd0', '\u{1ffff}'])(
     'passes %j to a shell, and refuses it for systemd, which would drop it',

@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Terminal;
 
-/** Whether typed text is a whole statement. */
+/** Finds out if typed text is a whole statement. */
 final class Completeness
 {
     /** Tells whether the statement needs more lines. */

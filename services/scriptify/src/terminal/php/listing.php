@@ -4,7 +4,7 @@ declare(strict_types=1);
 
 namespace Latchkey\Scriptify\Terminal;
 
-/** What `.ls` prints. */
+/** Writes the lists that `.ls` prints. */
 final class Listing
 {
     /**

@@ -15,7 +15,7 @@ final class Renderer
     private const MAX_STRING = 2000;
     private const MAX_TOTAL = 65536;
 
-    /** Whether values are written in colours, those of Node's util.inspect. */
+    /** True where values are written in colours, those of Node's util.inspect. */
     public static bool $colors = false;
 
     private int $written = 0;

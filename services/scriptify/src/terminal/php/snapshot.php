@@ -59,7 +59,7 @@ final class Snapshot
     }
 
     /**
-     * Whether a resource is in a value, open or closed: serialize() would make it a number. So does one of which too much
+     * True where a resource is in a value, open or closed: serialize() would make it a number. So does one of which too much
      * would have to be looked at, such as an array in itself.
      *
      * @param array<int, true> $seen the objects that were looked at

@@ -56,7 +56,7 @@ final class Tokens
         return $isText ? "?>{$script}" : $code;
     }
 
-    /** Whether the text ends outside PHP, where nothing can be added to it. */
+    /** True where the text ends outside PHP, where nothing can be added to it. */
     public static function endsInHtml(string $code): bool
     {
         $tokens = self::tokens($code);

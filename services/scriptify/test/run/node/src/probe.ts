@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 let calls = 0
 
-/** What the tests call; Probe.php is the same in php. */
+/** The class that the tests call; Probe.php is the same in php. */
 export class Probe {
   constructor() {
     process.stderr.write(process.env.SHOW_CONSTRUCTOR ? 'constructed\n' : '')

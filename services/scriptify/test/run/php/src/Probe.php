@@ -2,7 +2,7 @@
 
 namespace App;
 
-/** What the tests call; src/probe.ts is the same in TypeScript. */
+/** The class that the tests call; src/probe.ts is the same in TypeScript. */
 class Probe
 {
     public function __construct()
