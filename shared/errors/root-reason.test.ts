@@ -67,12 +67,12 @@ it.each([
   {
     error: coded('ER_UNKNOWN_COM_ERROR', 'WSREP has not yet prepared node for application use'),
     reason:
-      'the node takes no part in its cluster, or that has no majority; start its other nodes (WSREP has not yet prepared node for application use)',
+      'the database node is not in a cluster with a majority; start the other nodes (WSREP has not yet prepared node for application use)',
   },
   {
     error: coded('ER_GRP_TRX_CONSISTENCY_NOT_ALLOWED', 'The option cannot be used'),
     reason:
-      'the node takes no part in its cluster, or that has no majority; start its other nodes (The option cannot be used)',
+      'the database node is not in a cluster with a majority; start the other nodes (The option cannot be used)',
   },
   {
     error: coded('42P05', 'prepared statement "token-status" already exists'),

@@ -48,7 +48,7 @@ const PLAIN: readonly Plain[] = [
   },
   {
     of: /^(ER_GRP_TRX_CONSISTENCY_(BEFORE|NOT_ALLOWED)|ER_RUN_HOOK_ERROR)$|^WSREP has not yet prepared node/,
-    reason: 'the node takes no part in its cluster, or that has no majority; start its other nodes',
+    reason: 'the database node is not in a cluster with a majority; start the other nodes',
     isDetailed: true,
   },
   {

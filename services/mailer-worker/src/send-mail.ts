@@ -54,7 +54,7 @@ export function createSendMail(dependencies: SendMailDependencies) {
     const mail = parseJob(job.data)
     if (Date.parse(mail.expiresAt) <= clock()) return expire(job, mail)
     if (await settlement.isSettled(idOf(job))) {
-      logger.info({ mailId: job.id }, 'skipped: this mail has left the outbox, as one that was sent')
+      logger.info({ mailId: job.id }, 'skipped: this mail was sent already, and the queue has its job again')
       return 'sent before'
     }
     await deliver(job, mail)

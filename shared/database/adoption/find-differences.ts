@@ -151,7 +151,7 @@ const findMissingKey = (inspected: InspectedDatabase): Difference[] =>
     : [
         {
           problem: 'users.userid is not the primary key',
-          consequence: 'Two users can have one id, and the tokens of each other.',
+          consequence: "Two users could share an id, and one could use the other's token.",
           fix: alter('users', 'add primary key (userid)'),
         },
       ]
