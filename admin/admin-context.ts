@@ -73,7 +73,7 @@ export async function withAdminContext<Result>(
 }
 
 /** The queue is not opened for one mail: the sweep of mailer-worker dispatches it. */
-const SWEPT = { dispatch: () => undefined, discard: () => undefined }
+const noDispatch = { dispatch: () => undefined, discard: () => undefined }
 
 /** Creates the function that accepts notices; without MAIL_SECRET it only says that there are none. */
 export function createNotify(environment: Environment): SendNotice {
@@ -81,7 +81,7 @@ export function createNotify(environment: Environment): SendNotice {
     return async () => console.error('The user gets no mail about this: MAIL_SECRET is not set.')
   const settings = parseSettings(['MAIL_SECRET', 'NOTICE_ROLES_CHANGED'], environment)
   const sealer = createSealer(settings.MAIL_SECRET)
-  const mails = createMails({ templates: MAIL_TEMPLATES, sealer, dispatcher: SWEPT, clock: Date.now })
+  const mails = createMails({ templates: MAIL_TEMPLATES, sealer, dispatcher: noDispatch, clock: Date.now })
   const send = createNotices(mails, Date.now)
   const isOff = settings.NOTICE_ROLES_CHANGED === 'off'
   return async (transaction, user, notice, origin) => {

@@ -5,7 +5,7 @@ import type { Queryable, SqlValue } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { insertRows } from '@latchkey/shared/database/insert-rows.ts'
 import { createMigrator } from '@latchkey/shared/database/migrations.ts'
-import { SESSION } from '@latchkey/shared/database/mysql/pool.ts'
+import { CONNECTION_SETTINGS } from '@latchkey/shared/database/mysql/pool.ts'
 import { withDatabase } from '@latchkey/shared/database/with-database.ts'
 import { createOutboxRepository } from '@latchkey/shared/mail/outbox/outbox-repository.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
@@ -189,7 +189,7 @@ describe.skipIf(isPostgres() || isCluster() || engine() === 'given')(
       const words = (text: string) => text.replaceAll(/\s+/g, ' ')
       for (const file of ['scriptify.ts', 'scriptify.php']) {
         const source = words(readFileSync(`templates/scriptify/${file}`, 'utf8'))
-        for (const statement of SESSION) expect(source, file).toContain(words(statement))
+        for (const statement of CONNECTION_SETTINGS) expect(source, file).toContain(words(statement))
       }
     })
   },

@@ -17,7 +17,7 @@ import {
 import { toAppError, toFinalError, translating } from '../to-app-error.ts'
 import { type LockWaits, pollLock, runWhenFree, whileHeld } from '../wait-for-lock.ts'
 import { readMysqlUrl } from './connection-url.ts'
-import { openPool, type Pool, SESSION, type Step } from './pool.ts'
+import { CONNECTION_SETTINGS, openPool, type Pool, type Step } from './pool.ts'
 import { PACE, withRowLock } from './row-lock.ts'
 
 /** Finds a row where the server is a node of Galera or of Group Replication. */
@@ -177,7 +177,7 @@ async function runOnSeparateConnection<Result>(
   const connection = await mysql.createConnection(options)
   connection.on('error', () => undefined) // The pending statement reports the loss.
   try {
-    for (const sql of SESSION) await connection.query(sql)
+    for (const sql of CONNECTION_SETTINGS) await connection.query(sql)
     return await work(connection)
   } finally {
     await connection.end().catch(() => undefined)

@@ -10,7 +10,7 @@ import { mysqlErrors } from './errors.ts'
  * What decides what statements mean, and how many rows they may read or change. A server or its `init_connect` may have
  * any other value; a value that does not fit is refused instead of being cut.
  */
-export const SESSION: readonly string[] = [
+export const CONNECTION_SETTINGS: readonly string[] = [
   `set names utf8mb4 collate utf8mb4_general_ci, time_zone = '+00:00', autocommit = 1, completion_type = 0,
     sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',
     sql_safe_updates = 0, sql_big_selects = 1, sql_select_limit = 18446744073709551615, sql_auto_is_null = 0,
@@ -46,7 +46,7 @@ export function openPool(connection: mysql.ConnectionOptions, options: PoolOptio
     // A list of another length is another statement, and a server has room for 16,382.
     maxPreparedStatements: MAX_PREPARED,
   })
-  prepareSessions(pool, options)
+  prepareConnections(pool, options)
   const usage = { inUse: 0, waiting: 0 }
 
   const takeOne = createTake(
@@ -94,17 +94,17 @@ export function openPool(connection: mysql.ConnectionOptions, options: PoolOptio
   }
 }
 
-function prepareSessions(pool: mysql.Pool, { statementTimeoutMs, onConnectionError }: PoolOptions): void {
+function prepareConnections(pool: mysql.Pool, { statementTimeoutMs, onConnectionError }: PoolOptions): void {
   pool.pool.on('connection', (connection) => {
     const report = (error: Error | null) => error && onConnectionError?.(error)
     connection.on('error', report)
-    for (const sql of SESSION)
+    for (const sql of CONNECTION_SETTINGS)
       connection.query(sql, (error) => {
         report(error)
         // Nothing runs in another session: what waits for this connection fails with this error.
         if (error) endStream(connection, error)
       })
-    connection.query(limitSession(statementTimeoutMs), report)
+    connection.query(limitConnection(statementTimeoutMs), report)
   })
 }
 
@@ -112,7 +112,7 @@ function prepareSessions(pool: mysql.Pool, { statementTimeoutMs, onConnectionErr
  * Lets the server stop what waits for a lock or takes too long. MySQL limits only reads, MariaDB every statement: each
  * has its own variable for it, in a comment to the other.
  */
-function limitSession(statementTimeoutMs: number): string {
+function limitConnection(statementTimeoutMs: number): string {
   const milliseconds = serverTimeoutMs(statementTimeoutMs)
   const seconds = Math.max(1, Math.floor(lockTimeoutMs(statementTimeoutMs) / 1_000))
   return `set lock_wait_timeout = ${seconds}, innodb_lock_wait_timeout = ${seconds}

@@ -22,7 +22,13 @@ import { endsConnection, noneFree, toAppError, toFinalError, translating } from 
 import { pollLock, whileHeld } from '../wait-for-lock.ts'
 import { postgresErrors } from './errors.ts'
 import { runPostgresScript, SCRIPT_NAME } from './run-script.ts'
-import { IS_READ_ONLY, READ_SESSION, requireSession, setIfDirect, withStartUp } from './start-up.ts'
+import {
+  IS_READ_ONLY,
+  READ_CONNECTION_SETTINGS,
+  requireConnectionSettings,
+  setIfDirect,
+  withStartUp,
+} from './start-up.ts'
 
 /** `timestamp` columns of an adopted database contain UTC, as ours do; `pg` would read them as local time. */
 const TIMESTAMP_OID = 1114
@@ -43,9 +49,9 @@ const READ_COMMITTED = new pgPromise.txMode.TransactionMode({
 })
 
 /** A client of pg, as pg-promise passes it on. */
-interface Client {
+interface DatabaseClient {
   on(event: 'error', listener: (error: Error) => void): unknown
-  query(sql: string): Promise<IResultExt<{ is_read_only: boolean; session: Record<string, string> }>>
+  query(sql: string): Promise<IResultExt<{ is_read_only: boolean; settings: Record<string, string> }>>
 }
 type Options = Required<Omit<DatabaseOptions, 'onConnectionError'>> & DatabaseOptions
 type Prepared = { name: string; text: string; values: unknown[] }
@@ -167,17 +173,17 @@ function openPools(
   }
   const prepareWith =
     (timeLimitMs: number, lockLimitMs = 0) =>
-    async (client: Client) => {
+    async (client: DatabaseClient) => {
       // Without a listener, a connection that breaks between two tasks ends the process.
       client.on('error', (error) => onConnectionError?.(error))
       // Behind a pooler the server has its own time limit, since what is set here would stay with another client.
       const { rows } = await client.query(
-        `select ${IS_READ_ONLY} as is_read_only, ${READ_SESSION} as session,
+        `select ${IS_READ_ONLY} as is_read_only, ${READ_CONNECTION_SETTINGS} as settings,
         ${setIfDirect(client, { statement_timeout: String(timeLimitMs), lock_timeout: String(lockLimitMs) })}`,
       )
-      const { is_read_only: isReadOnly = true, session = {} } = rows[0] ?? {}
+      const { is_read_only: isReadOnly = true, settings = {} } = rows[0] ?? {}
       if (isReadOnly) throw readOnlyServer()
-      requireSession(session)
+      requireConnectionSettings(settings)
     }
   const pool = {
     ...shared,

@@ -19,7 +19,7 @@ interface Setting {
  * What decides how the server reads and writes values. These are start-up options, because a pooler in transaction mode
  * applies these five to the connection of each transaction; what a statement sets would stay with another client.
  */
-const SESSION: readonly Setting[] = [
+const CONNECTION_SETTINGS: readonly Setting[] = [
   { name: 'client_encoding', value: 'UTF8', accepted: /^UTF8$/ },
   // pg reads no other style.
   { name: 'DateStyle', value: 'ISO, MDY', accepted: /^ISO\b/ },
@@ -43,17 +43,17 @@ export function withStartUp(
   const ofUrl = new URL(url).searchParams.get('options') ?? ''
   return {
     ...readPostgresUrl(url),
-    options: `${defaults} ${ofUrl} ${fixed} ${optionsOf(SESSION)}`.trim(),
+    options: `${defaults} ${ofUrl} ${fixed} ${optionsOf(CONNECTION_SETTINGS)}`.trim(),
   }
 }
 
-/** SQL for the settings of the session, as `requireSession` reads them. */
-export const READ_SESSION = `json_build_object(${SESSION.map(({ name }) => `'${name}', current_setting('${name}')`).join(', ')})`
+/** SQL for the settings of the connection, as `requireConnectionSettings` reads them. */
+export const READ_CONNECTION_SETTINGS = `json_build_object(${CONNECTION_SETTINGS.map(({ name }) => `'${name}', current_setting('${name}')`).join(', ')})`
 
-/** Fails where the session has not got its start-up options, and another value would change what is read or written. */
-export function requireSession(session: Readonly<Record<string, string>>): void {
-  for (const { name, value, accepted = /^/ } of SESSION) {
-    const found = session[name] ?? ''
+/** Fails where the connection lacks its start-up options, and another value would change what is read or written. */
+export function requireConnectionSettings(settings: Readonly<Record<string, string>>): void {
+  for (const { name, value, accepted = /^/ } of CONNECTION_SETTINGS) {
+    const found = settings[name] ?? ''
     if (!accepted.test(found)) throw wrongSetting(`${name} = ${found}`, value)
   }
 }

@@ -51,13 +51,13 @@ export function createMailDispatcher({
   const pause = (ms: number) => wait(ms, undefined, { signal: closing.signal }).catch(() => undefined)
   let dispatched: string[] = []
   let decoys: string[] = []
-  let recording: Promise<void> | undefined
+  let writing: Promise<void> | undefined
 
-  async function record(): Promise<void> {
+  async function writeCollected(): Promise<void> {
     const [sent, discarded] = [dispatched, decoys]
     dispatched = []
     decoys = []
-    recording = undefined
+    writing = undefined
     if (sent.length > 0)
       await outbox.markDispatched(sent, new Date(clock())).catch((error) => {
         for (const id of sent) onError?.(error, id)
@@ -66,23 +66,27 @@ export function createMailDispatcher({
     if (discarded.length > 0) await outbox.removeAll(discarded).catch(() => undefined)
   }
 
-  function recordSoon(): void {
-    recording ??= pause(COLLECT_MS).then(record)
+  function writeSoon(): void {
+    writing ??= pause(COLLECT_MS).then(writeCollected)
+  }
+
+  function markDispatchedSoon(id: string): void {
+    dispatched.push(id)
+    writeSoon()
+  }
+
+  function deleteDecoySoon(id: string): void {
+    decoys.push(id)
+    writeSoon()
   }
 
   async function enqueue(id: string, job: MailJob): Promise<void> {
     try {
       await queue.add(id, job)
-      dispatched.push(id)
-      recordSoon()
+      markDispatchedSoon(id)
     } catch (error) {
       onError?.(error, id)
     }
-  }
-
-  function discard(id: string): void {
-    decoys.push(id)
-    recordSoon()
   }
 
   function runDelayed(work: () => Promise<void> | void): void {
@@ -95,11 +99,11 @@ export function createMailDispatcher({
 
   return {
     dispatch: (id, job) => runDelayed(() => enqueue(id, job)),
-    discard: (id) => runDelayed(() => discard(id)),
+    discard: (id) => runDelayed(() => deleteDecoySoon(id)),
     async close() {
       closing.abort()
       await Promise.all(inFlight)
-      await recording
+      await writing
     },
   }
 }

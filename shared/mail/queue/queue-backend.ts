@@ -175,7 +175,7 @@ export function openBullWorker<Data>(
  * with the migrations; idempotent and locked.
  */
 export const prepareQueue = (url: string): Promise<void> =>
-  withClient(url, async (client) => {
+  withDatabaseClient(url, async (client) => {
     const { rows } = await client.query(FIND_RIGHTS.text)
     await runMigrations(rows[0].has_schema ? withoutSchema(client) : client)
   })
@@ -193,7 +193,7 @@ const withoutSchema = (client: MigrationClient): MigrationClient => ({
 /** Finds why BullMQ's tables could not be created at `url`, before anything is changed. Throws where the queue cannot be there. */
 export async function findQueueFaults(url: string): Promise<Difference[]> {
   let faults: Difference[] = []
-  await withClient(url, async (client) => {
+  await withDatabaseClient(url, async (client) => {
     const { rows } = await client.query(FIND_RIGHTS.text)
     faults = describeRights(rows[0])
   })
@@ -245,7 +245,7 @@ export function describeRights({
   return [{ problem, consequence: remedyOf(`grant "${other_owner}" to "${role}";`) }]
 }
 
-async function withClient(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+async function withDatabaseClient(url: string, work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   if (!isPostgres(url)) return
   const client = new pg.Client({ ...withStartUp(url), connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
   client.on('error', () => undefined) // The running statement reports the loss.
