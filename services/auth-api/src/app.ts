@@ -7,24 +7,21 @@ import { declaredRoles } from '@latchkey/shared/users/roles.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
 import { type AppDependencies, createCore } from './core.ts'
-import { addChangePassword } from './features/account/change-password-feature.ts'
-import { addDeleteAccount } from './features/account/delete-account-feature.ts'
-import { passwordPolicyRoutes } from './features/account/password-policy-routes.ts'
-import { addProfile } from './features/account/profile-feature.ts'
+import { accountRoutes } from './features/account/routes.ts'
 import { createAppReadiness } from './features/health/readiness.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { registerServiceGauges } from './features/health/service-metrics.ts'
 import { keySetRoutes } from './features/key-set/routes.ts'
 import { demoLogin } from './features/login/demo-login.ts'
 import { loginRoutes } from './features/login/routes.ts'
-import { addPasswordReset } from './features/password-reset/feature.ts'
+import { passwordResetRoutes } from './features/password-reset/routes.ts'
 import { passkeys } from './features/second-factor/passkeys/kind.ts'
 import { secondFactorRoutes } from './features/second-factor/routes.ts'
 import type { FactorKind } from './features/second-factor/second-factor.ts'
 import { totp } from './features/second-factor/totp/kind.ts'
 import { sessionRoutes } from './features/sessions/routes.ts'
-import { addSignUp } from './features/sign-up/feature.ts'
-import { addStartPage } from './features/start-page/feature.ts'
+import { signUpRoutes } from './features/sign-up/routes.ts'
+import { startPageRoutes } from './features/start-page/routes.ts'
 import { addAccountPages } from './http/account-pages.ts'
 import { authenticate } from './http/authenticate.ts'
 import { nodeRefusals } from './http/client-errors.ts'
@@ -57,7 +54,7 @@ export async function buildApp(
   const { extensions = [], traceRequests } = dependencies
   const core = await createCore(config, { ...dependencies, db: limitingTime(dependencies.db) })
   const { db, passwords, registry, failures, localNow, limitRequest, auditOf } = core
-  const { verifier, validity, requireLogin, publishedKeys } = core
+  const { verifier, validity, requireLogin } = core
   const { corsOrigins, publicUrl, trustedProxies, docsPage } = config.http
   const readiness = createAppReadiness(config, { ...dependencies, ...core })
   // Gauges that query the database come last, or they count their own queries as waiting.
@@ -104,15 +101,12 @@ export async function buildApp(
   await server.register(loginRoutes, feature)
   await server.register(secondFactorRoutes, { ...feature, kinds: factorKinds })
   await server.register(sessionRoutes, feature)
-  await server.register(keySetRoutes, { published: publishedKeys })
-  await addProfile(server, config, core)
-  await addChangePassword(server, config, core)
-  await addDeleteAccount(server, config, core)
-  await server.register(passwordPolicyRoutes, { policy: config.policy })
-  await addPasswordReset(server, config, core)
-  await addSignUp(server, config, core)
+  await server.register(keySetRoutes, feature)
+  await server.register(accountRoutes, feature)
+  await server.register(passwordResetRoutes, feature)
+  await server.register(signUpRoutes, feature)
+  await server.register(startPageRoutes, feature)
   await addAccountPages(server, config)
-  addStartPage(server, config)
   await addExtensions(server, extensions, owners, core)
   return { server, readiness }
 }

@@ -5,6 +5,7 @@ import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { expect, it } from 'vitest'
 import { aClient } from '../test/a-client.ts'
+import { aCore } from '../test/a-core.ts'
 import type { GuardedUser } from './account/account-guard.ts'
 import { createRequestEmailChange } from './account/request-email-change.ts'
 import { createRequestReset } from './password-reset/request-reset.ts'
@@ -19,13 +20,27 @@ function requestsFor(owner: User | undefined) {
   const mails: string[] = []
   const keep = (to: string, template: string, code: unknown) =>
     void mails.push(`${template} to ${to}${code === undefined ? '' : ` with ${code}`}`)
-  const given = {
+  /** Keeps the row that is inserted. */
+  const db = aTransaction({
+    async execute({ text }, values = []) {
+      if (!/^insert into/.test(String(text))) return 0
+      stored.push({ codeHash: String(values[1]), expiresAt: values[3] as Date })
+      return 1
+    },
+  })
+  const secrets = {
+    generateToken: () => 'token',
+    generateCode: () => '123456',
+    hash: (_id: string, value: string) => `hash of ${value}`,
+    hashOfNothing: () => 'hash of nothing',
+    isHashOf: () => false,
+  }
+  const core = aCore({
     users: { findByLogin: async () => owner },
     limitResets: async () => undefined,
     limitSignUps: async () => undefined,
     usersIn: () => ({ findByLogin: async () => owner }),
-    transaction: <Result>(work: (db: ReturnType<typeof aTransaction>) => Promise<Result>) =>
-      work(aTransaction()),
+    transaction: <Result>(work: (db: ReturnType<typeof aTransaction>) => Promise<Result>) => work(db),
     mails: {
       async accept(_db, { to, template, variables }) {
         keep(to, template, 'code' in variables ? variables.code : undefined)
@@ -36,35 +51,22 @@ function requestsFor(owner: User | undefined) {
         return 'id'
       },
     } satisfies Mails,
-    secrets: {
-      generateToken: () => 'token',
-      generateCode: () => '123456',
-      hash: (_id: string, value: string) => `hash of ${value}`,
-      hashOfNothing: () => 'hash of nothing',
-    },
-    ttlSeconds: 600,
+    codeSecrets: { reset: secrets, email: secrets, signup: secrets },
+    passwords: { hash: async () => 'hash of a password' },
     sharedNow: () => 0,
-  }
-  const inserting = () => ({
-    insert: async (row: (typeof stored)[number]) => void stored.push(row),
-    endAll: async () => 0,
   })
-  const passwords = { hash: async () => 'hash of a password' }
-  const requestSignUp = createRequestSignUp({
-    ...given,
-    signUpsIn: inserting,
-    passwords,
-    policy: DEFAULT_POLICY,
-    domains: [],
-  })
+  const reset = { ttlSeconds: 600, attempts: 5 }
+  const policy = { ...DEFAULT_POLICY, PASSWORD_HASH: 'sha1' as const }
+  const signUp = { mode: 'on' as const, domains: [] }
+  const requestSignUp = createRequestSignUp(core, { policy, signUp, reset })
   return {
     stored,
     mails,
-    reset: () => createRequestReset({ ...given, resetsIn: inserting })(EMAIL, client),
+    reset: () => createRequestReset(core, reset)(EMAIL, client),
     signUp: () => requestSignUp({ email: EMAIL, username: 'grace', password: 'c0rrect-Horse!' }, client),
     emailChange: () =>
-      createRequestEmailChange({ ...given, changesIn: inserting })(
-        aTransaction(),
+      createRequestEmailChange(core, reset)(
+        db,
         ada() as GuardedUser,
         { email: EMAIL, begunUnder: 'the guard' },
         client.audit,

@@ -1,28 +1,36 @@
 import type { Transaction } from '@latchkey/shared/database/database.ts'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { hasPassword, type User } from '@latchkey/shared/users/user.ts'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
 import type { LoggedInClient } from '../../http/client.ts'
-import type { Limits } from '../../limits/limits.ts'
 import { roundUpDuration } from '../../limits/round-up-duration.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import { type AccountGuard, type Change, guardChanged, type Proof } from './account-guard.ts'
-import { type ApplyEmailChange, isSameMailbox } from './apply-email-change.ts'
-import type { RequestEmailChange } from './request-email-change.ts'
+import { type Change, guardChanged, type Proof } from './account-guard.ts'
+import { applyEmailChange, isSameMailbox } from './apply-email-change.ts'
+import { createRequestEmailChange } from './request-email-change.ts'
 
-export interface ChangeEmailDependencies {
-  /** Whether another mailbox has to be confirmed by a code: EMAIL_CHANGE is `confirmed`. */
-  requiresConfirmation: boolean
-  guard: Pick<AccountGuard, 'begin' | 'allow'>
-  limits: Pick<Limits, 'limitEmailChanges' | 'limitEmailChangesTo' | 'limitTakenEmails'>
-  requestEmailChange: RequestEmailChange
-  applyEmailChange: ApplyEmailChange
-}
-
-export type ChangeEmail = ReturnType<typeof createChangeEmail>
+type ChangeEmailCore = Pick<
+  Core,
+  | 'guard'
+  | 'limitEmailChanges'
+  | 'limitEmailChangesTo'
+  | 'limitTakenEmails'
+  | 'usersIn'
+  | 'mails'
+  | 'notify'
+  | 'codeSecrets'
+  | 'sharedNow'
+>
 
 /** Creates the functions that change an e-mail: at once, or by the code of a mail to the new address. */
-export function createChangeEmail(dependencies: ChangeEmailDependencies) {
-  const { requiresConfirmation, guard, limits, requestEmailChange, applyEmailChange } = dependencies
+export function createChangeEmail(
+  core: ChangeEmailCore,
+  { profile, reset }: Pick<Config, 'profile' | 'reset'>,
+) {
+  const { guard } = core
+  const requestEmailChange = createRequestEmailChange(core, reset)
+  const requiresConfirmation = profile.emailChange === 'confirmed'
 
   const needsCode = (user: User, email: string): boolean =>
     requiresConfirmation && !isSameMailbox(user, email)
@@ -41,7 +49,7 @@ export function createChangeEmail(dependencies: ChangeEmailDependencies) {
     const user = await guard.allow(transaction, locked, { begunUnder, claims, refuse: guardChanged })
     // Another mailbox counts as a mail, which was not counted where the e-mail has changed since.
     if (isSameMailbox(before, email) && !isSameMailbox(user, email)) throw guardChanged()
-    if (!needsCode(user, email)) return applyEmailChange(transaction, user, email, caller)
+    if (!needsCode(user, email)) return applyEmailChange(core, transaction, { user, email }, caller)
     await requestEmailChange(transaction, user, { email, begunUnder }, audit)
   }
 
@@ -65,9 +73,9 @@ export function createChangeEmail(dependencies: ChangeEmailDependencies) {
     const proof = await guard.begin(changeOf, client, currentPassword)
     if (isSameMailbox(proof.user, email)) return update(proof)
     // A mail counts for the user who causes it, and for the address that receives it, now or when the e-mail changes again.
-    await limits.limitEmailChanges(request, claims.sub)
-    await limits.limitEmailChangesTo(request, email)
-    if (!requiresConfirmation) return limits.limitTakenEmails(request, claims.sub, () => update(proof))
+    await core.limitEmailChanges(request, claims.sub)
+    await core.limitEmailChangesTo(request, email)
+    if (!requiresConfirmation) return core.limitTakenEmails(request, claims.sub, () => update(proof))
     // Whether the e-mail is taken shows neither in the answer nor in its time.
     return roundUpDuration(() => update(proof))
   }

@@ -1,27 +1,19 @@
-import type { Database } from '@latchkey/shared/database/database.ts'
-import type { SendNotice } from '@latchkey/shared/mail/outbox/mail-notices.ts'
-import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
-import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
-import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
+import { requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
+import { toNumericDate } from '@latchkey/shared/time/clock.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
 import type { LoggedInClient } from '../../http/client.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import type { IssuedToken, IssueToken } from '../../tokens/issue-token.ts'
-import type { TokenValidity } from '../../tokens/token-validity.ts'
-import type { AccountGuard, Proof } from './account-guard.ts'
+import type { IssuedToken } from '../../tokens/issue-token.ts'
+import type { Proof } from './account-guard.ts'
 
-export interface ChangePasswordDependencies {
-  transaction: Database['transaction']
-  guard: Pick<AccountGuard, 'begin' | 'lock' | 'usersFor'>
-  passwords: Pick<PasswordHasher, 'hash'>
-  notify: SendNotice
-  validity: Pick<TokenValidity, 'forget'>
-  issueToken: IssueToken
-  policy: PasswordPolicy
-  localNow: Clock
-}
+type ChangePasswordCore = Pick<
+  Core,
+  'transaction' | 'guard' | 'passwords' | 'notify' | 'validity' | 'issueToken' | 'localNow'
+>
 
 export interface PasswordChange {
   /** Absent for a user without a password. */
@@ -33,8 +25,8 @@ export interface PasswordChange {
  * Changes the password of a token's user, ends the open resets and every token issued so far, and returns a new one.
  * Throws `password_refused` with `violations`, and what the guard throws.
  */
-export function createChangePassword(dependencies: ChangePasswordDependencies) {
-  const { transaction, guard, passwords, notify, validity, issueToken, policy, localNow } = dependencies
+export function createChangePassword(core: ChangePasswordCore, policy: Config['policy']) {
+  const { transaction, guard, passwords, notify, validity, issueToken, localNow } = core
 
   /** Concurrent changes: the second fails, because the first has ended its token. */
   const store = (caller: Caller, proof: Proof, passwordHash: string): Promise<User> =>

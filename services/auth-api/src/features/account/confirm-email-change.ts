@@ -1,54 +1,54 @@
-import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
-import type { Clock } from '@latchkey/shared/time/clock.ts'
-import type { EmailChange, EmailChangeRepository } from '@latchkey/shared/users/email-change-repository.ts'
+import { createEmailChangeRepository } from '@latchkey/shared/users/email-change-repository.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
-import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
 import type { LoggedInClient } from '../../http/client.ts'
-import type { LockUser } from '../../tokens/token-validity.ts'
-import type { AttemptCode } from '../one-time-codes/attempt-code.ts'
-import type { RequireCode } from '../one-time-codes/require-code.ts'
-import type { AccountGuard } from './account-guard.ts'
-import type { ApplyEmailChange } from './apply-email-change.ts'
+import { guardCodeAttempt } from '../one-time-codes/guard-code-attempt.ts'
+import { requireCode } from '../one-time-codes/require-code.ts'
+import { applyEmailChange } from './apply-email-change.ts'
 
-export interface ConfirmEmailChangeDependencies {
-  attemptCode: AttemptCode
-  transaction: Database['transaction']
-  usersIn: (transaction: Queryable) => Pick<UserRepository, 'findById'>
-  changesIn: (transaction: Queryable) => Pick<EmailChangeRepository, 'use'>
-  requireCode: RequireCode<EmailChange>
-  lockUser: LockUser
-  guard: Pick<AccountGuard, 'allow'>
-  applyEmailChange: ApplyEmailChange
-  sharedNow: Clock
-}
+type ConfirmEmailChangeCore = Pick<
+  Core,
+  | 'limitCodes'
+  | 'db'
+  | 'transaction'
+  | 'usersIn'
+  | 'codeSecrets'
+  | 'lockUser'
+  | 'guard'
+  | 'notify'
+  | 'sharedNow'
+>
 
-export type ConfirmEmailChange = (code: string, client: LoggedInClient) => Promise<User>
+const CODE_REFUSED = { code: 'email_change_refused', name: 'email.change_refused' } as const
 
 /**
  * Creates the function that changes the e-mail by the code of its mail, and returns the user as it now is. It throws
- * `email_change_refused` for every fault of the code, and after what guards the account became stronger, `email_taken` when the address was taken since the request, and
- * `rate_limited`.
+ * `email_change_refused` for every fault of the code, and where what guards the account has become stronger; `email_taken` when
+ * the address was taken since the request; and `rate_limited`.
  */
-export function createConfirmEmailChange(dependencies: ConfirmEmailChangeDependencies): ConfirmEmailChange {
-  const { attemptCode, requireCode, transaction, usersIn, changesIn } = dependencies
-  const { lockUser, guard, applyEmailChange, sharedNow } = dependencies
+export function createConfirmEmailChange(core: ConfirmEmailChangeCore, { attempts }: Config['reset']) {
+  const { db, transaction, usersIn, lockUser, guard, sharedNow } = core
+  const codes = {
+    codes: createEmailChangeRepository(db),
+    secrets: core.codeSecrets.email,
+    attempts,
+    refusal: emailChangeRefused,
+    sharedNow,
+  }
 
-  return (code, client) => {
+  return (code: string, client: LoggedInClient): Promise<User> => {
     const { claims } = client
-    const refusal = {
-      code: 'email_change_refused',
-      name: 'email.change_refused',
-      userid: claims.sub,
-    } as const
-    return attemptCode(client, claims.sub, refusal, async () => {
-      const change = await requireCode(claims.sub, { code })
+    const attempt = { account: claims.sub, userid: claims.sub, ...CODE_REFUSED }
+    return guardCodeAttempt(core, client, attempt, async () => {
+      const { id, email, begunUnder } = await requireCode(codes, claims.sub, { code })
       return transaction(async (db) => {
         const locked = await lockUser(db, claims)
-        const { begunUnder } = change
         const user = await guard.allow(db, locked, { begunUnder, claims, refuse: emailChangeRefused })
-        if (!(await changesIn(db).use(change.id, new Date(sharedNow())))) throw emailChangeRefused()
-        await applyEmailChange(db, user, change.email, client)
+        if (!(await createEmailChangeRepository(db).use(id, new Date(sharedNow()))))
+          throw emailChangeRefused()
+        await applyEmailChange(core, db, { user, email }, client)
         return (await usersIn(db).findById(claims.sub)) ?? user
       })
     })

@@ -1,33 +1,23 @@
-import type { Queryable, Transaction } from '@latchkey/shared/database/database.ts'
-import type { Mails } from '@latchkey/shared/mail/outbox/accept-mail.ts'
+import type { Transaction } from '@latchkey/shared/database/database.ts'
 import { accountOf } from '@latchkey/shared/mail/outbox/mail-notices.ts'
-import type { Clock } from '@latchkey/shared/time/clock.ts'
-import type { EmailChangeRepository } from '@latchkey/shared/users/email-change-repository.ts'
+import { createEmailChangeRepository } from '@latchkey/shared/users/email-change-repository.ts'
 import { languageOf, type User } from '@latchkey/shared/users/user.ts'
-import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
-import type { CodeSecrets } from '../one-time-codes/code-secrets.ts'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
 import { issueCode, lifetimeOf } from '../one-time-codes/issue-code.ts'
 import { tellOwner } from '../one-time-codes/tell-owner.ts'
 import type { GuardedUser } from './account-guard.ts'
 
-export interface RequestEmailChangeDependencies {
-  usersIn: (transaction: Queryable) => Pick<UserRepository, 'findByLogin'>
-  changesIn: (transaction: Queryable) => Pick<EmailChangeRepository, 'insert' | 'endAll'>
-  mails: Mails
-  secrets: Pick<CodeSecrets, 'generateCode' | 'hash' | 'hashOfNothing'>
-  ttlSeconds: number
-  sharedNow: Clock
-}
-
-export type RequestEmailChange = ReturnType<typeof createRequestEmailChange>
+type RequestEmailChangeCore = Pick<Core, 'usersIn' | 'mails' | 'codeSecrets' | 'sharedNow'>
 
 /**
  * Creates the function that mails a code to the new address of a user, and ends the earlier changes. An address that another
  * user has causes the same work and the same rows: its owner gets a mail that says so, and no code confirms the change.
  */
-export function createRequestEmailChange(dependencies: RequestEmailChangeDependencies) {
-  const { usersIn, changesIn, mails, secrets, ttlSeconds, sharedNow } = dependencies
+export function createRequestEmailChange(core: RequestEmailChangeCore, { ttlSeconds }: Config['reset']) {
+  const { usersIn, mails, sharedNow } = core
+  const secrets = core.codeSecrets.email
 
   function acceptMail(
     transaction: Transaction,
@@ -56,7 +46,7 @@ export function createRequestEmailChange(dependencies: RequestEmailChangeDepende
     const owner = await usersIn(transaction).findByLogin('email', email)
     const now = new Date(sharedNow())
     const { code, stored } = issueCode(secrets, { isDecoy: owner !== undefined, now, ttlSeconds })
-    const changes = changesIn(transaction)
+    const changes = createEmailChangeRepository(transaction)
     // In this order: the earlier changes end before the new one is stored.
     await Promise.all([
       changes.endAll(user.userid, now),

@@ -1,13 +1,12 @@
-import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
-import type { Clock } from '@latchkey/shared/time/clock.ts'
 import { LANGUAGE_PROPERTY, type Language } from '@latchkey/shared/users/user.ts'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
 import type { LoggedInClient } from '../../http/client.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import type { GetTokenUser } from '../../tokens/token-validity.ts'
-import type { Proof, UnguardedUsers } from './account-guard.ts'
-import type { ChangeEmail } from './change-email.ts'
-import { requireProfile } from './get-profile.ts'
-import type { ProfileRecord, ProfileRepository } from './profile-repository.ts'
+import type { Proof } from './account-guard.ts'
+import { createChangeEmail } from './change-email.ts'
+import { getProfile } from './get-profile.ts'
+import type { ProfileRecord } from './profile-repository.ts'
 
 export interface ProfileChange {
   name?: string | undefined
@@ -17,21 +16,15 @@ export interface ProfileChange {
   currentPassword?: string | undefined
 }
 
-export interface UpdateProfileDependencies extends ChangeEmail {
-  transaction: Database['transaction']
-  usersIn: (transaction: Queryable) => UnguardedUsers
-  profilesIn: (transaction: Queryable) => ProfileRepository
-  getTokenUser: GetTokenUser
-  sharedNow: Clock
-}
+type UpdateProfileCore = Pick<Core, 'transaction' | 'getTokenUser'> & Parameters<typeof createChangeEmail>[0]
 
 /**
  * Changes the given fields of the profile of a token's user, all or none; returns the profile as it now is. Throws
  * `email_taken`, `wrong_password`, `rate_limited`, and `invalid_token` when the token has ended.
  */
-export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
-  const { transaction, usersIn, profilesIn, getTokenUser } = dependencies
-  const { changeEmail, guardEmailChange, sharedNow } = dependencies
+export function createUpdateProfile(core: UpdateProfileCore, config: Pick<Config, 'profile' | 'reset'>) {
+  const { transaction, usersIn, getTokenUser, sharedNow } = core
+  const { changeEmail, guardEmailChange } = createChangeEmail(core, config)
 
   const store = (
     caller: Caller,
@@ -42,7 +35,7 @@ export function createUpdateProfile(dependencies: UpdateProfileDependencies) {
       const users = usersIn(db)
       const { claims } = caller
       const userid = claims.sub
-      const find = async () => requireProfile(await profilesIn(db).find(userid, new Date(sharedNow())))
+      const find = () => getProfile({ db, sharedNow }, config.reset, userid)
       // Either locks the user, so there is one update at a time: no key of users_property prevents two languages.
       const locked = name === undefined ? users.lock(userid) : users.setName(userid, name)
       // A replica remembers tokens as valid for REVOCATION_CACHE. For one that has ended, the change is rolled back.

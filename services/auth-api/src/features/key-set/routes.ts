@@ -1,5 +1,5 @@
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import type { FeatureRoutes } from '../../core.ts'
 import { PublishedKey } from '../../tokens/signing-keys.ts'
 
 /** How long a verifier may keep the keys. docs/how-to/rotate-a-secret.md waits for longer before a published key signs. */
@@ -26,11 +26,8 @@ const KeySet = z.object({ keys: z.array(PublishedKey) }).meta({
 })
 
 /** Adds `GET /.well-known/jwks.json`, where there is a key to publish. */
-export const keySetRoutes: FastifyPluginAsyncZod<{ published: readonly PublishedKey[] }> = async (
-  app,
-  { published },
-) => {
-  if (published.length === 0) return
+export const keySetRoutes: FeatureRoutes = async (app, { core }) => {
+  if (core.publishedKeys.length === 0) return
   app.get(
     '/.well-known/jwks.json',
     {
@@ -46,7 +43,7 @@ export const keySetRoutes: FastifyPluginAsyncZod<{ published: readonly Published
     async (_request, reply) => {
       // Here, and not by isCacheable: a refusal of this route is never stored.
       reply.header('cache-control', `public, max-age=${MAX_AGE_SECONDS}`)
-      return { keys: [...published] }
+      return { keys: [...core.publishedKeys] }
     },
   )
 }

@@ -20,28 +20,22 @@ export interface GivenCode {
   token?: string | undefined
 }
 
-export type RequireCode<Code> = (key: string, given: GivenCode) => Promise<Code>
-
 /**
- * Creates the function that counts an attempt at a mailed code, and returns its row. It throws what `refusal` creates unless
- * the code is right. The caller then marks the row as used.
+ * Counts an attempt at a mailed code, and returns its row. Throws what `refusal` creates unless the code is right. The caller
+ * then marks the row as used.
  */
-export function createRequireCode<Code extends StoredCode & { tokenHash?: string }>({
-  codes,
-  secrets,
-  attempts,
-  refusal,
-  sharedNow,
-}: RequireCodeDependencies<Code>): RequireCode<Code> {
-  return async (key, { code, token }) => {
-    const found = await codes.find(key)
-    const stored = found.find(
-      ({ id, tokenHash = '' }) => token === undefined || secrets.isHashOf(tokenHash, id, token),
-    )
-    if (!stored) throw refusal()
-    // The database counts before the code is compared, so that concurrent guesses cannot exceed `attempts`.
-    if (!(await codes.countAttempt(stored.id, attempts, new Date(sharedNow())))) throw refusal()
-    if (!secrets.isHashOf(stored.codeHash, stored.id, code)) throw refusal()
-    return stored
-  }
+export async function requireCode<Code extends StoredCode & { tokenHash?: string }>(
+  { codes, secrets, attempts, refusal, sharedNow }: RequireCodeDependencies<Code>,
+  key: string,
+  { code, token }: GivenCode,
+): Promise<Code> {
+  const found = await codes.find(key)
+  const stored = found.find(
+    ({ id, tokenHash = '' }) => token === undefined || secrets.isHashOf(tokenHash, id, token),
+  )
+  if (!stored) throw refusal()
+  // The database counts before the code is compared, so that concurrent guesses cannot exceed `attempts`.
+  if (!(await codes.countAttempt(stored.id, attempts, new Date(sharedNow())))) throw refusal()
+  if (!secrets.isHashOf(stored.codeHash, stored.id, code)) throw refusal()
+  return stored
 }

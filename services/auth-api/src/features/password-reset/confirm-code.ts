@@ -1,18 +1,12 @@
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
-import type { Clock } from '@latchkey/shared/time/clock.ts'
-import type { Reset, ResetRepository } from '@latchkey/shared/users/reset-repository.ts'
+import { createResetRepository } from '@latchkey/shared/users/reset-repository.ts'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
 import type { Client } from '../../http/client.ts'
-import type { AttemptCode } from '../one-time-codes/attempt-code.ts'
-import type { CodeSecrets } from '../one-time-codes/code-secrets.ts'
-import type { RequireCode } from '../one-time-codes/require-code.ts'
+import { guardCodeAttempt } from '../one-time-codes/guard-code-attempt.ts'
+import { requireCode } from '../one-time-codes/require-code.ts'
 
-export interface ConfirmCodeDependencies {
-  attemptCode: AttemptCode
-  requireCode: RequireCode<Reset>
-  resets: Pick<ResetRepository, 'confirm'>
-  secrets: Pick<CodeSecrets, 'generateToken' | 'hash'>
-  sharedNow: Clock
-}
+type ConfirmCodeCore = Pick<Core, 'limitCodes' | 'db' | 'codeSecrets' | 'sharedNow'>
 
 export interface CodeConfirmation {
   email: string
@@ -28,16 +22,21 @@ const CODE_REFUSED = { code: 'reset_refused', name: 'reset.refused', reason: 'co
  * Confirms a reset by the code of its mail; returns the token that `resetpassword` requires. Throws `reset_refused` for
  * every fault, and `rate_limited`.
  */
-export const createConfirmCode =
-  ({ attemptCode, requireCode, resets, secrets, sharedNow }: ConfirmCodeDependencies) =>
-  (given: CodeConfirmation, client: Client): Promise<string> =>
-    attemptCode(client, given.email, CODE_REFUSED, async () => {
-      const { id, userid } = await requireCode(given.email, given)
+export function createConfirmCode(core: ConfirmCodeCore, { attempts }: Config['reset']) {
+  const { sharedNow } = core
+  const resets = createResetRepository(core.db)
+  const secrets = core.codeSecrets.reset
+  const codes = { codes: resets, secrets, attempts, refusal: resetRefused, sharedNow }
+
+  return (given: CodeConfirmation, client: Client): Promise<string> =>
+    guardCodeAttempt(core, client, { account: given.email, ...CODE_REFUSED }, async () => {
+      const { id, userid } = await requireCode(codes, given.email, given)
       const token = given.token ?? secrets.generateToken()
       if (!(await resets.confirm(id, new Date(sharedNow()), secrets.hash(id, token)))) throw resetRefused()
       client.audit.report({ name: 'reset.confirmed', userid })
       return token
     })
+}
 
 /** Creates the one error for every reason: the reason would only help an attacker. */
 export const resetRefused = () => new AppError('reset_refused', 'Invalid or expired code or token')

@@ -1,10 +1,11 @@
-import type { Queryable } from '@latchkey/shared/database/database.ts'
+import type { Queryable, Transaction } from '@latchkey/shared/database/database.ts'
 import { aTransaction } from '@latchkey/shared/database/test/a-transaction.ts'
 import { MAIL_TEMPLATES } from '@latchkey/shared/mail/outbox/mail-templates.ts'
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { describe, expect, it, vi } from 'vitest'
 import { aClient } from '../../test/a-client.ts'
+import { aCore } from '../../test/a-core.ts'
 import { createCodeSecrets } from '../one-time-codes/code-secrets.ts'
 import { createRequestReset } from './request-reset.ts'
 
@@ -14,16 +15,15 @@ const ADA = ada()
 async function variablesFor(user: User | undefined, ttlSeconds: number) {
   const accept = vi.fn(async (_transaction: Queryable, _mail: { variables: unknown }) => 'id')
   const acceptDecoy = vi.fn(async (_transaction: Queryable, _mail: { variables: unknown }) => 'id')
-  const requestReset = createRequestReset({
+  const core = aCore({
     limitResets: async () => undefined,
     users: { findByLogin: async () => user },
-    transaction: (work) => work(aTransaction()),
-    resetsIn: () => ({ insert: async () => undefined }),
+    transaction: <Result>(work: (transaction: Transaction) => Promise<Result>) => work(aTransaction()),
     mails: { accept, acceptDecoy },
-    secrets: createCodeSecrets('reset', [new Uint8Array(64)]),
-    ttlSeconds,
+    codeSecrets: { reset: createCodeSecrets('reset', [new Uint8Array(64)]) },
     sharedNow: Date.now,
   })
+  const requestReset = createRequestReset(core, { ttlSeconds, attempts: 5 })
   await requestReset('ada@example.com', aClient())
   const [used, unused] = user ? [accept, acceptDecoy] : [acceptDecoy, accept]
   expect(unused).not.toHaveBeenCalled()

@@ -1,36 +1,28 @@
 import { randomUUID } from 'node:crypto'
-import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
-import type { Mails } from '@latchkey/shared/mail/outbox/accept-mail.ts'
+import type { Transaction } from '@latchkey/shared/database/database.ts'
 import { accountOf } from '@latchkey/shared/mail/outbox/mail-notices.ts'
-import type { Clock } from '@latchkey/shared/time/clock.ts'
-import type { ResetRepository } from '@latchkey/shared/users/reset-repository.ts'
+import { createResetRepository } from '@latchkey/shared/users/reset-repository.ts'
 import { fold, languageOf, type User } from '@latchkey/shared/users/user.ts'
-import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
 import type { Client } from '../../http/client.ts'
-import type { LimitMail } from '../../limits/mail-limiter.ts'
 import { roundUpDuration } from '../../limits/round-up-duration.ts'
-import type { CodeSecrets } from '../one-time-codes/code-secrets.ts'
 import { issueCode, lifetimeOf } from '../one-time-codes/issue-code.ts'
 
-export interface RequestResetDependencies {
-  limitResets: LimitMail
-  users: Pick<UserRepository, 'findByLogin'>
-  transaction: Database['transaction']
-  resetsIn: (transaction: Queryable) => Pick<ResetRepository, 'insert'>
-  mails: Mails
-  secrets: Pick<CodeSecrets, 'generateToken' | 'generateCode' | 'hash' | 'hashOfNothing'>
-  ttlSeconds: number
-  sharedNow: Clock
-}
+type RequestResetCore = Pick<
+  Core,
+  'limitResets' | 'users' | 'transaction' | 'mails' | 'codeSecrets' | 'sharedNow'
+>
 
 /**
  * Begins a reset for `email` and accepts its mail; returns the reset's token. An unknown e-mail and a deleted user cause
  * the same work and the same rows, but no mail. The mail goes to the address in the user's row, not to `email`. Throws
  * `rate_limited`.
  */
-export function createRequestReset(dependencies: RequestResetDependencies) {
-  const { limitResets, users, transaction, resetsIn, mails, secrets, ttlSeconds, sharedNow } = dependencies
+export function createRequestReset(core: RequestResetCore, { ttlSeconds }: Config['reset']) {
+  const { limitResets, users, transaction, mails, sharedNow } = core
+  const secrets = core.codeSecrets.reset
 
   async function findUser(email: string): Promise<User | undefined> {
     const user = await users.findByLogin('email', email)
@@ -63,7 +55,10 @@ export function createRequestReset(dependencies: RequestResetDependencies) {
       tokenHash: secrets.hash(id, token),
     }
     await transaction((db) =>
-      Promise.all([resetsIn(db).insert(reset, now), acceptMail(db, user, { code, email, expiresAt })]),
+      Promise.all([
+        createResetRepository(db).insert(reset, now),
+        acceptMail(db, user, { code, email, expiresAt }),
+      ]),
     )
     audit.report({ name: 'reset.requested', userid: user?.userid })
     return token

@@ -1,11 +1,12 @@
 import { newPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
-import type { FastifyRequest } from 'fastify'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
+import type { FeatureRoutes } from '../../core.ts'
+import { createResetCounter } from '../health/service-metrics.ts'
 import { requestTokenSchema, sixDigitCodeSchema } from '../one-time-codes/code-schemas.ts'
-import type { CodeConfirmation } from './confirm-code.ts'
-import type { NewPassword } from './set-password.ts'
+import { createConfirmCode } from './confirm-code.ts'
+import { createRequestReset } from './request-reset.ts'
+import { createSetPassword } from './set-password.ts'
 
 const EMAIL = 'ada@example.com'
 const TOKEN = 'kq3t0bV7mYb8bFZ1Cw2nUj5xTg9rQeLs4hPzVdMi6oA'
@@ -44,17 +45,13 @@ const NewPasswordBody = z
   )
   .meta({ id: 'NewPassword', examples: [{ email: EMAIL, token: TOKEN, password: 'c0rrect-Horse!' }] })
 
-export interface PasswordResetRoutesOptions {
-  /** `request` identifies the client, whose requests are limited. */
-  requestReset: (email: string, request: FastifyRequest) => Promise<string>
-  confirmCode: (given: CodeConfirmation, request: FastifyRequest) => Promise<string>
-  setPassword: (given: NewPassword, request: FastifyRequest) => Promise<string>
-}
+/** Adds the three steps of a password reset. */
+export const passwordResetRoutes: FeatureRoutes = async (app, { core, config }) => {
+  const requestReset = createRequestReset(core, config.reset)
+  const confirmCode = createConfirmCode(core, config.reset)
+  const setPassword = createSetPassword(core, config)
+  const count = createResetCounter(core.registry)
 
-export const passwordResetRoutes: FastifyPluginAsyncZod<PasswordResetRoutesOptions> = async (
-  app,
-  { requestReset, confirmCode, setPassword },
-) => {
   app.post(
     '/login/resetrequest',
     {
@@ -67,7 +64,9 @@ export const passwordResetRoutes: FastifyPluginAsyncZod<PasswordResetRoutesOptio
         response: { 200: ResetToken },
       },
     },
-    async (request) => ({ token: await requestReset(request.body.email, request) }),
+    async (request) => ({
+      token: await count('requested', requestReset(request.body.email, core.clientOf(request))),
+    }),
   )
 
   app.post(
@@ -84,7 +83,9 @@ export const passwordResetRoutes: FastifyPluginAsyncZod<PasswordResetRoutesOptio
         response: { 200: ResetToken },
       },
     },
-    async (request) => ({ token: await confirmCode(request.body, request) }),
+    async (request) => ({
+      token: await count('confirmed', confirmCode(request.body, core.clientOf(request))),
+    }),
   )
 
   app.post(
@@ -100,6 +101,8 @@ export const passwordResetRoutes: FastifyPluginAsyncZod<PasswordResetRoutesOptio
         response: { 200: ResetToken },
       },
     },
-    async (request) => ({ token: await setPassword(request.body, request) }),
+    async (request) => ({
+      token: await count('completed', setPassword(request.body, core.clientOf(request))),
+    }),
   )
 }

@@ -1,26 +1,19 @@
-import type { Database, Queryable } from '@latchkey/shared/database/database.ts'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
-import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
+import { toNumericDate } from '@latchkey/shared/time/clock.ts'
 import { LANGUAGE_PROPERTY } from '@latchkey/shared/users/user.ts'
-import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
 import type { Client } from '../../http/client.ts'
-import type { IssuedToken, IssueToken, TokenUser } from '../../tokens/issue-token.ts'
-import type { AttemptCode } from '../one-time-codes/attempt-code.ts'
-import type { RequireCode } from '../one-time-codes/require-code.ts'
-import type { SignUp, SignUpRepository } from './sign-up-repository.ts'
+import type { IssuedToken, TokenUser } from '../../tokens/issue-token.ts'
+import { guardCodeAttempt } from '../one-time-codes/guard-code-attempt.ts'
+import { requireCode } from '../one-time-codes/require-code.ts'
+import { createSignUpRepository, type SignUp } from './sign-up-repository.ts'
 
-export interface ConfirmSignUpDependencies {
-  attemptCode: AttemptCode
-  transaction: Database['transaction']
-  usersIn: (transaction: Queryable) => Pick<UserRepository, 'insert' | 'setProperty'>
-  signUpsIn: (transaction: Queryable) => Pick<SignUpRepository, 'use'>
-  requireCode: RequireCode<SignUp>
-  issueToken: IssueToken
-  localNow: Clock
-  /** The clock of the database, by which another replica may have stored when the code ends. */
-  sharedNow: Clock
-}
+type ConfirmSignUpCore = Pick<
+  Core,
+  'limitCodes' | 'db' | 'transaction' | 'usersIn' | 'codeSecrets' | 'issueToken' | 'localNow' | 'sharedNow'
+>
 
 export interface SignUpConfirmation {
   email: string
@@ -32,19 +25,22 @@ export interface SignUpConfirmation {
   username?: string | undefined
 }
 
+const CODE_REFUSED = { code: 'signup_refused', name: 'signup.refused' } as const
+
 /**
  * Creates the user of a sign-up by its token and the code of its mail, and returns an access token. Throws `signup_refused` for
  * every fault of the two, and `username_taken`, after which the sign-up can be confirmed under another username, and
  * `rate_limited`.
  */
-export function createConfirmSignUp(dependencies: ConfirmSignUpDependencies) {
-  const { attemptCode, requireCode, transaction, usersIn, signUpsIn } = dependencies
-  const { issueToken, localNow, sharedNow } = dependencies
+export function createConfirmSignUp(core: ConfirmSignUpCore, { attempts }: Config['reset']) {
+  const { db, transaction, usersIn, issueToken, localNow, sharedNow } = core
+  const secrets = core.codeSecrets.signup
+  const codes = { codes: createSignUpRepository(db), secrets, attempts, refusal: signUpRefused, sharedNow }
 
   const createUser = (pending: SignUp, username: string, audit: Pick<RequestAudit, 'write'>) =>
     transaction(async (db): Promise<TokenUser> => {
       // Concurrent confirmations: the second finds no row.
-      if (!(await signUpsIn(db).use(pending.id, new Date(sharedNow())))) throw signUpRefused()
+      if (!(await createSignUpRepository(db).use(pending.id, new Date(sharedNow())))) throw signUpRefused()
       const users = usersIn(db)
       const { name = null, email, passwordHash, language } = pending
       const userid = await users.insert({ name, email, username, passwordHash, role: null })
@@ -56,9 +52,9 @@ export function createConfirmSignUp(dependencies: ConfirmSignUpDependencies) {
     })
 
   return (given: SignUpConfirmation, client: Client): Promise<IssuedToken> =>
-    attemptCode(client, given.email, { code: 'signup_refused', name: 'signup.refused' }, async () => {
+    guardCodeAttempt(core, client, { account: given.email, ...CODE_REFUSED }, async () => {
       const { audit } = client
-      const pending = await requireCode(given.email, given)
+      const pending = await requireCode(codes, given.email, given)
       const readAt = toNumericDate(localNow())
       const username = given.username ?? pending.username
       const user = await createUser(pending, username, audit).catch(asRefusal)

@@ -1,34 +1,20 @@
-import type { Database, Queryable, Transaction } from '@latchkey/shared/database/database.ts'
+import type { Transaction } from '@latchkey/shared/database/database.ts'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
-import type { Mails } from '@latchkey/shared/mail/outbox/accept-mail.ts'
 import { accountOf } from '@latchkey/shared/mail/outbox/mail-notices.ts'
-import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
-import { type PasswordPolicy, requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
-import type { Clock } from '@latchkey/shared/time/clock.ts'
+import { requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
 import { fold, type Language, type User } from '@latchkey/shared/users/user.ts'
-import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
+import type { Config } from '../../config.ts'
+import type { Core } from '../../core.ts'
 import type { Client } from '../../http/client.ts'
-import type { LimitMail } from '../../limits/mail-limiter.ts'
 import { roundUpDuration } from '../../limits/round-up-duration.ts'
-import type { CodeSecrets } from '../one-time-codes/code-secrets.ts'
 import { issueCode, lifetimeOf } from '../one-time-codes/issue-code.ts'
 import { tellOwner } from '../one-time-codes/tell-owner.ts'
-import type { SignUpRepository } from './sign-up-repository.ts'
+import { createSignUpRepository } from './sign-up-repository.ts'
 
-export interface RequestSignUpDependencies {
-  limitSignUps: LimitMail
-  transaction: Database['transaction']
-  usersIn: (transaction: Queryable) => Pick<UserRepository, 'findByLogin'>
-  signUpsIn: (transaction: Queryable) => Pick<SignUpRepository, 'insert'>
-  mails: Mails
-  secrets: Pick<CodeSecrets, 'generateToken' | 'generateCode' | 'hash' | 'hashOfNothing'>
-  passwords: Pick<PasswordHasher, 'hash'>
-  policy: PasswordPolicy
-  /** The domains whose e-mails may sign up; any domain if there is none. */
-  domains: readonly string[]
-  ttlSeconds: number
-  sharedNow: Clock
-}
+type RequestSignUpCore = Pick<
+  Core,
+  'limitSignUps' | 'transaction' | 'usersIn' | 'mails' | 'codeSecrets' | 'passwords' | 'sharedNow'
+>
 
 export interface SignUpRequest {
   name?: string | undefined
@@ -44,9 +30,12 @@ export interface SignUpRequest {
  * once the code is confirmed. Throws `password_refused` with `violations`, `signup_refused` for a domain that may not
  * sign up, and `rate_limited`.
  */
-export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
-  const { limitSignUps, transaction, usersIn, signUpsIn, secrets } = dependencies
-  const { passwords, policy, domains, ttlSeconds, sharedNow } = dependencies
+export function createRequestSignUp(
+  core: RequestSignUpCore,
+  { policy, signUp: { domains }, reset: { ttlSeconds } }: Pick<Config, 'policy' | 'signUp' | 'reset'>,
+) {
+  const { limitSignUps, transaction, usersIn, mails, passwords, sharedNow } = core
+  const secrets = core.codeSecrets.signup
 
   async function store(signUp: SignUpRequest, passwordHash: string): Promise<string> {
     const now = new Date(sharedNow())
@@ -57,7 +46,10 @@ export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
       const { code, stored } = issueCode(secrets, { isDecoy: owner !== undefined, now, ttlSeconds })
       const tokenHash = secrets.hash(stored.id, token)
       await Promise.all([
-        signUpsIn(db).insert({ ...stored, name, email, username, language, passwordHash, tokenHash }, now),
+        createSignUpRepository(db).insert(
+          { ...stored, name, email, username, language, passwordHash, tokenHash },
+          now,
+        ),
         acceptMail(db, { email, language }, owner, { code, expiresAt: stored.expiresAt }),
       ])
     })
@@ -70,7 +62,6 @@ export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
     owner: User | undefined,
     { code, expiresAt }: { code: string; expiresAt: Date },
   ): Promise<string> {
-    const { mails } = dependencies
     if (owner) return tellOwner(mails, db, owner, { template: 'sign-up-taken', expiresAt })
     // The mail does not contain the name: a stranger chose it, and the address may be somebody else's.
     const variables = { code, ...lifetimeOf(ttlSeconds), ...accountOf({ name: null, email }) }
@@ -90,6 +81,7 @@ export function createRequestSignUp(dependencies: RequestSignUpDependencies) {
   }
 }
 
+/** True for every domain where `domains` is empty. */
 const isAllowed = (email: string, domains: readonly string[]): boolean =>
   domains.length === 0 ||
   domains.some((domain) => fold(email.slice(email.lastIndexOf('@') + 1)) === fold(domain))

@@ -2,14 +2,12 @@ import { newPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts
 import { displayName, username } from '@latchkey/shared/users/account-names.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import { fold, LANGUAGES } from '@latchkey/shared/users/user.ts'
-import type { FastifyRequest } from 'fastify'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import { z } from 'zod'
-import type { IssuedToken } from '../../tokens/issue-token.ts'
+import type { FeatureRoutes } from '../../core.ts'
 import { TokenResponse } from '../../tokens/token-response.ts'
 import { requestTokenSchema, sixDigitCodeSchema } from '../one-time-codes/code-schemas.ts'
-import type { SignUpConfirmation } from './confirm-sign-up.ts'
-import type { SignUpRequest } from './request-sign-up.ts'
+import { createConfirmSignUp } from './confirm-sign-up.ts'
+import { createRequestSignUp } from './request-sign-up.ts'
 
 const EMAIL = 'ada@example.com'
 const TOKEN = 'kq3t0bV7mYb8bFZ1Cw2nUj5xTg9rQeLs4hPzVdMi6oA'
@@ -64,16 +62,12 @@ const SignUpConfirmationBody = z
   .refine(hasOwnUsername, OTHERS_EMAIL)
   .meta({ id: 'SignUpConfirmation', examples: [{ email: EMAIL, code: '042711', token: TOKEN }] })
 
-export interface SignUpRoutesOptions {
-  /** `request` identifies the client, whose requests are limited. */
-  requestSignUp: (signUp: SignUpRequest, request: FastifyRequest) => Promise<string>
-  confirmSignUp: (given: SignUpConfirmation, request: FastifyRequest) => Promise<IssuedToken>
-}
+/** Adds the two steps of a sign-up, where SIGN_UP is `on`. */
+export const signUpRoutes: FeatureRoutes = async (app, { core, config }) => {
+  if (config.signUp.mode !== 'on') return
+  const requestSignUp = createRequestSignUp(core, config)
+  const confirmSignUp = createConfirmSignUp(core, config.reset)
 
-export const signUpRoutes: FastifyPluginAsyncZod<SignUpRoutesOptions> = async (
-  app,
-  { requestSignUp, confirmSignUp },
-) => {
   app.post(
     '/signup',
     {
@@ -89,7 +83,7 @@ export const signUpRoutes: FastifyPluginAsyncZod<SignUpRoutesOptions> = async (
       },
     },
     async (request, reply) => {
-      const token = await requestSignUp(request.body, request)
+      const token = await requestSignUp(request.body, core.clientOf(request))
       return reply.code(202).send({ token })
     },
   )
@@ -108,6 +102,6 @@ export const signUpRoutes: FastifyPluginAsyncZod<SignUpRoutesOptions> = async (
         response: { 200: TokenResponse },
       },
     },
-    (request) => confirmSignUp(request.body, request),
+    (request) => confirmSignUp(request.body, core.clientOf(request)),
   )
 }

@@ -1,7 +1,6 @@
 import { isForeign } from '@latchkey/shared/health/foreign-request.ts'
 import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
-import type { FastifyInstance } from 'fastify'
-import type { Config } from '../../config.ts'
+import type { FeatureRoutes } from '../../core.ts'
 import { renderStartPage } from './render-start-page.ts'
 
 const INDEX = {
@@ -15,10 +14,8 @@ const INDEX = {
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
 
 /** Adds `GET /`: a page for developers where there are demo users, an index in JSON elsewhere and for other origins. */
-export function addStartPage(
-  app: FastifyInstance,
-  { environment, mail, http, login, accountPages }: Config,
-): void {
+export const startPageRoutes: FeatureRoutes = async (app, { config }) => {
+  const { environment, mail, http, login, accountPages } = config
   app.get('/', { schema: { hide: true } }, async (request, reply) => {
     const hasDocs = http.docsPage === 'on'
     if (!hasDemoUsers(environment) || isForeign(request.headers))

@@ -1,0 +1,210 @@
+import type { ErrorCode } from '@latchkey/shared/errors/app-error.ts'
+import {
+  currentPasswordSchema,
+  givenPasswordSchema,
+  newPasswordSchema,
+} from '@latchkey/shared/passwords/password-policy.ts'
+import { displayName } from '@latchkey/shared/users/account-names.ts'
+import { emailAddress } from '@latchkey/shared/users/email-address.ts'
+import { LANGUAGES } from '@latchkey/shared/users/user.ts'
+import { z } from 'zod'
+import type { FeatureRoutes } from '../../core.ts'
+import { TokenResponse } from '../../tokens/token-response.ts'
+import { sixDigitCodeSchema } from '../one-time-codes/code-schemas.ts'
+import { createChangePassword } from './change-password.ts'
+import { createConfirmEmailChange } from './confirm-email-change.ts'
+import { deleteAccount } from './delete-account.ts'
+import { getProfile } from './get-profile.ts'
+import { chooseLanguage, describePolicy } from './password-policy.ts'
+import { Profile, toProfile } from './profile.ts'
+import { createUpdateProfile } from './update-profile.ts'
+
+const ProfileUpdate = z
+  .object(
+    {
+      name: displayName().optional(),
+      email: emailAddress().optional(),
+      current_password: givenPasswordSchema()
+        .optional()
+        .describe(
+          'Required to change the e-mail where EMAIL_CHANGE is `confirmed` and the user has a password.',
+        ),
+      language: z.enum(LANGUAGES, `must be one of ${LANGUAGES.join(', ')}`).optional(),
+    },
+    'must be a JSON object',
+  )
+  .meta({ id: 'ProfileUpdate', examples: [{ name: 'Ada Lovelace', language: 'fr' }] })
+
+const EmailConfirmation = z
+  .object({ code: sixDigitCodeSchema() }, 'must be a JSON object')
+  .meta({ id: 'EmailConfirmation', examples: [{ code: '123456' }] })
+
+const PasswordChangeBody = z
+  .object(
+    {
+      current_password: currentPasswordSchema(),
+      password: newPasswordSchema(),
+    },
+    'must be a JSON object',
+  )
+  .meta({
+    id: 'PasswordChange',
+    examples: [{ current_password: 'c0rrect-Horse!', password: 'N3w-p4ssw0rd!' }],
+  })
+
+const AccountDeletion = z
+  .object({ current_password: currentPasswordSchema() }, 'must be a JSON object')
+  .meta({ id: 'AccountDeletion', examples: [{ current_password: 'c0rrect-Horse!' }] })
+
+const PolicyResponse = z
+  .object({
+    rules: z.array(
+      z.object({
+        rule: z.string().describe('The name of the rule: its setting, or MAXIMUM_CHARS or MAXIMUM_BYTES.'),
+        number: z
+          .int()
+          .describe('How many characters are required or allowed, or 0 for what is not allowed.'),
+        text: z.string().describe('What the rule requires, in the language of the response.'),
+      }),
+    ),
+  })
+  .meta({
+    id: 'PasswordPolicy',
+    examples: [{ rules: [{ rule: 'MINIMUM_CHARS', number: 12, text: 'At least 12 characters.' }] }],
+  })
+
+/**
+ * Adds the profile, its changes, the password with its policy and, where ACCOUNT_DELETION is `on`, the deletion of the account.
+ */
+export const accountRoutes: FeatureRoutes = async (app, { core, config }) => {
+  const { loggedInClientOf } = core
+  const shownProperties = config.profile.properties
+  const updateProfile = createUpdateProfile(core, config)
+  const confirmEmailChange = createConfirmEmailChange(core, config.reset)
+  const changePassword = createChangePassword(core, config.policy)
+  // Users who have a second factor show it again for these.
+  const freshFactorProblems: ErrorCode[] =
+    config.secondFactor.mode === 'on' ? ['insufficient_user_authentication'] : []
+
+  app.get(
+    '/profile',
+    {
+      auth: 'authenticated',
+      schema: {
+        operationId: 'getProfile',
+        summary: "The caller's own profile",
+        description: 'Times are in UTC. Internal properties are not shown.',
+        tags: ['profile'],
+        response: { 200: Profile },
+      },
+    },
+    async (request) => toProfile(await getProfile(core, config.reset, request.jwt.sub), shownProperties),
+  )
+
+  app.put(
+    '/profile',
+    {
+      auth: 'authenticated',
+      problems: [...freshFactorProblems, 'email_taken', 'wrong_password', 'overloaded'],
+      schema: {
+        operationId: 'updateProfile',
+        summary: "Change the caller's name, e-mail or language",
+        description:
+          'Only the given fields change. A change of e-mail ends open password resets and all tokens but the one of this request. Where EMAIL_CHANGE is `confirmed`, it requires the current password, and takes place once the code of a mail to the new address is confirmed.',
+        tags: ['profile'],
+        body: ProfileUpdate,
+        response: { 200: Profile },
+      },
+    },
+    async (request) => {
+      const { current_password: currentPassword, ...change } = request.body
+      return toProfile(
+        await updateProfile({ ...change, currentPassword }, loggedInClientOf(request)),
+        shownProperties,
+      )
+    },
+  )
+
+  app.post(
+    '/profile/confirmemail',
+    {
+      auth: 'authenticated',
+      problems: [...freshFactorProblems, 'email_change_refused', 'email_taken'],
+      schema: {
+        operationId: 'confirmEmail',
+        summary: 'Confirm the new e-mail by the code of its mail',
+        description:
+          'Only where EMAIL_CHANGE is `confirmed`. Ends open password resets and all tokens but the one of this request. RESET_ATTEMPTS wrong codes end the change, and so does a new password.',
+        tags: ['profile'],
+        body: EmailConfirmation,
+        response: { 200: Profile },
+      },
+    },
+    async (request) => {
+      const user = await confirmEmailChange(request.body.code, loggedInClientOf(request))
+      return toProfile({ user }, shownProperties)
+    },
+  )
+
+  app.put(
+    '/profile/password',
+    {
+      auth: 'authenticated',
+      problems: [...freshFactorProblems, 'wrong_password', 'password_refused', 'overloaded'],
+      schema: {
+        operationId: 'changePassword',
+        summary: "Change the caller's password",
+        description:
+          'Ends every token of the user, the one of this request too; the response has a new one. A wrong current password counts as a failed login.',
+        tags: ['profile'],
+        body: PasswordChangeBody,
+        response: { 200: TokenResponse },
+      },
+    },
+    (request) => {
+      const { current_password: currentPassword, password } = request.body
+      return changePassword({ currentPassword, password }, loggedInClientOf(request))
+    },
+  )
+
+  if (config.profile.deletion === 'on')
+    app.post(
+      '/profile/delete',
+      {
+        auth: 'authenticated',
+        problems: [...freshFactorProblems, 'wrong_password', 'overloaded'],
+        schema: {
+          operationId: 'deleteAccount',
+          summary: "Delete the caller's account",
+          description:
+            'Only where ACCOUNT_DELETION is `on`. Ends every token and code of the user, who gets a mail. The data stays in the database: an admin can restore the account. A wrong password counts as a failed login.',
+          tags: ['profile'],
+          body: AccountDeletion,
+          response: { 204: z.undefined().describe('The account is deleted.') },
+        },
+      },
+      async (request, reply) => {
+        await deleteAccount(core, request.body.current_password, loggedInClientOf(request))
+        reply.code(204)
+      },
+    )
+
+  app.get(
+    '/password-policy',
+    {
+      schema: {
+        operationId: 'getPasswordPolicy',
+        summary: 'What a new password must satisfy',
+        description:
+          'The `violations` of the problem `password-refused` name the same rules. The sentences are in English, French or Portuguese, as Accept-Language says.',
+        tags: ['profile'],
+        response: { 200: PolicyResponse },
+      },
+    },
+    async (request, reply) => {
+      const language = chooseLanguage(request.headers['accept-language'])
+      reply.header('content-language', language)
+      return { rules: describePolicy(config.policy, language) }
+    },
+  )
+}
