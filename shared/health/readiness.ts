@@ -61,7 +61,7 @@ export function createReadiness(
     failureHoldsMs = FAILURE_HOLDS_MS,
   }: ReadinessOptions,
 ) {
-  let phase: 'starting' | 'serving' | 'draining' = 'starting'
+  let phase: Phase = 'starting'
   let last: { at: number; results: Promise<Results> } | undefined
   const failedBefore = new Set<string>()
   const lastFailures = new Map<string, Result>()
@@ -91,21 +91,9 @@ export function createReadiness(
   return {
     async read(): Promise<Health> {
       if (!last || !isRecent(last.at, CHECK_INTERVAL_MS, clock)) last = { at: clock(), results: runChecks() }
-      const results = Object.entries(await last.results)
-      const isReady =
-        phase === 'serving' &&
-        results.every(([name, { outcome, isServing }]) => outcome === 'ok' || isServing || name in optional)
-      const isDegraded = isReady && results.some(([, { outcome }]) => outcome !== 'ok')
-      const service = phase === 'serving' ? (isDegraded ? 'degraded' : 'ok') : phase
-      return {
-        isReady,
-        isDegraded,
-        checks: { service, ...Object.fromEntries(results.map(([name, { outcome }]) => [name, outcome])) },
-        reasons: Object.fromEntries(
-          results.flatMap(([name, { reason }]) => (reason ? [[name, reason]] : [])),
-        ),
-        failures: Object.fromEntries(results.map(([name]) => [name, failures.of(name).count])),
-      }
+      const results = await last.results
+      const counts = Object.keys(results).map((name) => [name, failures.of(name).count])
+      return { ...toHealth(phase, results, optional), failures: Object.fromEntries(counts) }
     },
     serve() {
       if (phase === 'starting') phase = 'serving'
@@ -114,6 +102,28 @@ export function createReadiness(
       phase = 'draining'
     },
     isDraining: () => phase === 'draining',
+  }
+}
+
+type Phase = 'starting' | 'serving' | 'draining'
+
+/** Concludes from the results of the checks whether the process can serve. A failed optional check only degrades it. */
+function toHealth(
+  phase: Phase,
+  results: Results,
+  optional: Readonly<Record<string, Check>>,
+): Omit<Health, 'failures'> {
+  const named = Object.entries(results)
+  const isReady =
+    phase === 'serving' &&
+    named.every(([name, { outcome, isServing }]) => outcome === 'ok' || isServing || name in optional)
+  const isDegraded = isReady && named.some(([, { outcome }]) => outcome !== 'ok')
+  const service = phase === 'serving' ? (isDegraded ? 'degraded' : 'ok') : phase
+  return {
+    isReady,
+    isDegraded,
+    checks: { service, ...Object.fromEntries(named.map(([name, { outcome }]) => [name, outcome])) },
+    reasons: Object.fromEntries(named.flatMap(([name, { reason }]) => (reason ? [[name, reason]] : []))),
   }
 }
 

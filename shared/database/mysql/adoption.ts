@@ -36,7 +36,7 @@ const redefinition = (column: SpecifiedColumn, found?: Column): string =>
       : []),
   ].join(' ') + (found?.kept_clauses ?? '')
 
-/** How MySQL and MariaDB take over tables that another program created. */
+/** The adoption of tables that another program created in MySQL or MariaDB. */
 export const mysqlAdoption: Adoption = {
   catalog: {
     // Galera replicates InnoDB only; Group Replication refuses to change anything else.

@@ -17,7 +17,7 @@ const OUTSIDE = [
   'ER_GRP_TRX_CONSISTENCY_NOT_ALLOWED',
 ] as const
 
-/** What the errors of mysql2, MySQL and MariaDB mean. */
+/** The meaning of the errors of mysql2, MySQL and MariaDB. */
 export const mysqlErrors: DriverErrors = {
   // mysql2's own names, the server's, and SQLSTATE: 08 connection exception.
   unavailable: new RegExp(

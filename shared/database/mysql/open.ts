@@ -48,20 +48,9 @@ export function openMysql(dialect: Dialect, url: string, given: DatabaseOptions)
   )
   const runScript = (sql: string, waits?: LockWaits) =>
     withFinalErrors(() =>
-      runOnSeparateConnection({ ...connection, multipleStatements: true }, async (separate) => {
-        if (!waits) return void (await separate.query(sql))
-        const seconds = Math.max(1, Math.round(waits.timeoutMs / 1_000))
-        await separate.query(`set lock_wait_timeout = ${seconds}, innodb_lock_wait_timeout = ${seconds}`)
-        await runWhenFree(
-          async () => void (await separate.query(sql)),
-          {
-            isTimeout: (error) =>
-              error instanceof Error && 'code' in error && error.code === 'ER_LOCK_WAIT_TIMEOUT',
-            findHolder: () => findHolder(queryable, separate.threadId),
-          },
-          waits,
-        )
-      }),
+      runOnSeparateConnection({ ...connection, multipleStatements: true }, (separate) =>
+        waits ? runWithin(waits, sql, separate, queryable) : separate.query(sql).then(() => undefined),
+      ),
     )
   return {
     ...queryable,
@@ -182,6 +171,26 @@ async function runOnSeparateConnection<Result>(
   } finally {
     await connection.end().catch(() => undefined)
   }
+}
+
+/** Runs the script of a migration, and waits for locks as `waits` says. */
+async function runWithin(
+  waits: LockWaits,
+  sql: string,
+  connection: mysql.Connection,
+  db: Pick<Database, 'query'>,
+): Promise<void> {
+  const seconds = Math.max(1, Math.round(waits.timeoutMs / 1_000))
+  await connection.query(`set lock_wait_timeout = ${seconds}, innodb_lock_wait_timeout = ${seconds}`)
+  await runWhenFree(
+    async () => void (await connection.query(sql)),
+    {
+      isTimeout: (error) =>
+        error instanceof Error && 'code' in error && error.code === 'ER_LOCK_WAIT_TIMEOUT',
+      findHolder: () => findHolder(db, connection.threadId),
+    },
+    waits,
+  )
 }
 
 /** The locks of a server are those of all its databases; a name has at most 64 characters. */

@@ -7,7 +7,7 @@ import { endsConnection, noneFree } from '../to-app-error.ts'
 import { mysqlErrors } from './errors.ts'
 
 /**
- * What decides what statements mean, and how many rows they may read or change. A server or its `init_connect` may have
+ * The settings that decide what statements mean, and how many rows they may read or change. A server or its `init_connect` may have
  * any other value; a value that does not fit is refused instead of being cut.
  */
 export const CONNECTION_SETTINGS: readonly string[] = [

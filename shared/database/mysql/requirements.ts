@@ -4,7 +4,7 @@ import type { Queryable } from '../database.ts'
 import { COLLATE } from './adoption.ts'
 
 /**
- * What migrations do, on a view and a table that nothing else uses. Each statement can run again, and beside another check. The
+ * Everything that migrations do, on a view and a table that nothing else uses. Each statement can run again, and beside another check. The
  * first one shows whether the others can be dropped.
  */
 const PROBES = [

@@ -4,7 +4,7 @@ import { pollLock, whileHeld } from '../wait-for-lock.ts'
 
 type LockDatabase = Pick<Database, 'dialect' | 'query' | 'execute' | 'runScript'>
 
-/** How often the holder of the lock says that it is alive, and the silence after which it has died. */
+/** The time between two signs of life of the holder of the lock, and the silence after which it counts as dead. */
 export const PACE = { beatMs: 2_000, silenceMs: 20_000 }
 
 const CREATE = `create table if not exists latchkey_lock (
@@ -78,7 +78,7 @@ function createTake(
   }
 }
 
-/** Whether the row is ours: the primary key allows one of each name. */
+/** Returns true if the row is ours: the primary key allows one of each name. */
 async function insert(db: LockDatabase, name: string, holder: string): Promise<boolean> {
   try {
     await db.execute(TAKE, [name, holder])
