@@ -62,7 +62,7 @@ export function describeFactors(factors: readonly Factor[], recoveryCodes: numbe
 
 export interface Resealed {
   resealed: number
-  /** How many texts open with neither secret. */
+  /** The number of texts that open with neither secret. */
   lost: number
 }
 

@@ -1,4 +1,4 @@
-/** What the audit trail knows about an event. */
+/** An event as the audit trail keeps it. */
 interface EventKind {
   /** One sentence. */
   readonly description: string
@@ -107,7 +107,7 @@ export interface AuditEvent {
 /** The `reason` of what an admin does by a command. */
 export const BY_ADMIN = 'admin'
 
-/** Whether anybody can cause the event. */
+/** Returns true for an event that anybody can cause. */
 export function isOpenEvent(name: AuditEventName): boolean {
   const kind: EventKind = AUDIT_EVENTS[name]
   return kind.isOpen === true

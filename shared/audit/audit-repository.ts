@@ -55,11 +55,11 @@ export function createAuditRepository(db: Queryable) {
       await insertRows(db, 'audit_event', COLUMNS, rows)
     },
 
-    /** Whether the user has such an event after `since`. */
+    /** Returns true if the user has such an event after `since`. */
     hasSince: async (userid: string, name: AuditEventName, since: Date): Promise<boolean> =>
       (await db.query(FIND_SINCE, [db.toUuidValue(userid), name, since])).length > 0,
 
-    /** The newest events of a user, newest first. */
+    /** Finds the newest events of a user, newest first. */
     async findNewest(userid: string, limit: number): Promise<StoredEvent[]> {
       // As text: MySQL refuses the number type that mysql2 sends for a limit.
       const rows = await db.query<AuditRow>(FIND_NEWEST, [db.toUuidValue(userid), String(limit)])

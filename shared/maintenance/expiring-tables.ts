@@ -3,12 +3,12 @@ export interface ExpiringTable {
   table: string
   /** The column with the moment, which the view shows as `moment`. */
   column: string
-  /** How long a row stays after the moment, in milliseconds. The view never shows it earlier than that. */
+  /** The time for which a row stays after the moment, in milliseconds. The view never shows it earlier than that. */
   keepMs: number
 }
 
 const DAY_MS = 24 * 3_600_000
-/** How far the clocks of processes may differ before a row is missed. */
+/** The clocks of processes may differ by this much before a row is missed. */
 const CLOCK_LEEWAY_MS = 60_000
 /** The same for what has ended a token: without its row, a replica whose clock is behind accepts the token again. */
 const REVOCATION_LEEWAY_MS = 3_600_000

@@ -15,8 +15,8 @@ const VISIBLE_JOINER = new RegExp(
 const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}\u2800]|[\p{Z}--[ ]]/v
 
 /**
- * Whether a text has characters that cannot be seen, or that change the order of others. With these, two identifiers that
- * differ look the same (RFC 8265).
+ * Returns true if a text has characters that cannot be seen, or that change the order of others. With these, two identifiers
+ * that differ look the same (RFC 8265).
  */
 export const hasInvisible = (text: string): boolean => INVISIBLE.test(text.replace(VISIBLE_JOINER, ''))
 

@@ -1,7 +1,7 @@
 import { type Columns, valuesOf } from '../database/columns.ts'
 import type { Queryable, SqlValue, Statement } from '../database/database.ts'
 
-/** What the row of every mailed code contains. */
+/** The content of the row of every mailed code. */
 export interface StoredCode {
   id: string
   codeHash: string
@@ -33,7 +33,7 @@ export const toStoredCode = (row: CodeRow, db: Queryable): StoredCode => ({
   expiresAt: row.expires_at,
 })
 
-/** What distinguishes one table of mailed codes from the others. */
+/** A table of mailed codes, by the parts in which it differs from the others. */
 export interface CodeTable<Code, Row> {
   columns: Columns<Dated<Code>, keyof Row & string>
   /** `insert` stores the columns, and `find` selects them. */

@@ -14,7 +14,7 @@ import {
 export interface EmailChange extends StoredCode {
   userid: string
   email: string
-  /** What guarded the account when the change was requested. */
+  /** The guards of the account when the change was requested, as `AccountGuard` describes them. */
   begunUnder: string | undefined
 }
 

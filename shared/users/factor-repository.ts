@@ -18,7 +18,7 @@ export interface Factor {
   lastUsedAt: Date | undefined
   /** The time step of the last code, or the signature counter. */
   lastCounter: number | undefined
-  /** What guarded the account when the enrolment began; undefined for a factor that is confirmed at once. */
+  /** The guards of the account when the enrolment began; undefined for a factor that is confirmed at once. */
   begunUnder: string | undefined
 }
 

@@ -66,8 +66,8 @@ export const validFromOf = (user: Pick<User, 'properties'>): number =>
   Number(findProperty(user, VALID_FROM_PROPERTY) ?? 0)
 
 /**
- * Whether the user's valid-from time leaves a token valid. The token has the time that its user had: a comparison with `iat`
- * would leave a token valid that a replica with a fast clock has issued.
+ * Returns true if the user's valid-from time leaves a token valid. The token has the time that its user had: a comparison with
+ * `iat` would leave a token valid that a replica with a fast clock has issued.
  */
 export function isIssuedAfterValidFrom(user: Pick<User, 'properties'>, token: TokenOfUser): boolean {
   const validFrom = validFromOf(user)

@@ -12,9 +12,9 @@ export interface Table {
   table_name: string
   /** False for a view. */
   is_table: Flag
-  /** Whether a failed transaction leaves no trace in it. */
+  /** True if a failed transaction leaves no trace in it. */
   is_transactional: Flag
-  /** Whether changes of its rows reach every node of a cluster. */
+  /** True if changes of its rows reach every node of a cluster. */
   is_replicated: Flag
 }
 
@@ -27,9 +27,9 @@ export interface Column {
   /** The length in characters, or bytes for binary types; null where the type has no limit. */
   max_length: number | null
   is_nullable: Flag
-  /** Whether a row that does not name the column gets a value other than null. */
+  /** True if a row that does not name the column gets a value other than null. */
   has_default: Flag
-  /** Whether each update of a row sets the column, by itself or by a trigger that a migration creates. */
+  /** True if each update of a row sets the column, by itself or by a trigger that a migration creates. */
   is_set_on_update: Flag
   /** The default and the comment, as a new definition of the column repeats them; empty where it need not. */
   kept_clauses: string
@@ -44,7 +44,7 @@ export interface Index {
   key_columns: string
 }
 
-/** What a value of a column is. */
+/** The kind of value that a column has. */
 export type Kind = 'uuid' | 'text' | 'hash' | 'moment' | 'key'
 
 /** One column of the specification. */
@@ -55,7 +55,7 @@ export interface SpecifiedColumn {
   /** The length in characters. */
   readonly length?: number
   readonly isNullable?: boolean
-  /** What the database writes to it: a value for a new row, or also one at each update. */
+  /** The event at which the database writes a value to it; `update` includes the insert. */
   readonly setBy?: 'insert' | 'update'
   /** A table without it belongs to another product. */
   readonly isIdentifying?: boolean
@@ -95,7 +95,7 @@ export const OWN_TABLES: Readonly<Record<string, readonly string[]>> = {
   latchkey_installation: ['id', 'created_at'],
 }
 
-/** Whether a login finds its user by this column. */
+/** Returns true for a column by which a login finds its user. */
 export const isLoginColumn = ({ table, column }: Pick<SpecifiedColumn, 'table' | 'column'>): boolean =>
   table === 'users' && ['email', 'username'].includes(column)
 
@@ -111,7 +111,7 @@ export interface Adoption {
   uniqueKey(column: string): string
   /** An expression that is the same for values of `column` that differ only by case. */
   fold(column: string): string
-  /** Whether a migration narrows `email` and `username` to their specified length. */
+  /** True if a migration narrows `email` and `username` to their specified length. */
   readonly narrowsNames: boolean
   /** A condition for a moment that no calendar has, which a migration would refuse. */
   readonly impossibleMoment?: (column: string) => string
@@ -129,7 +129,7 @@ export const alter = (table: string, change: string): string => `alter table ${t
 export interface Difference {
   /** A column or table and what is wrong with it: `users.email has no unique index`. */
   problem: string
-  /** What it causes, or what to do where no SQL fixes it. */
+  /** Its effect, or the remedy where no SQL fixes it. */
   consequence?: string
   /** SQL that loses no data and changes no row; absent where only the owner of the data can decide. */
   fix?: string
@@ -137,7 +137,7 @@ export interface Difference {
   examples?: readonly string[]
 }
 
-/** How the database stores or folds texts. One that is in use may stay as it is, unless migrations fail of it. */
+/** A fault in the way the database stores or folds texts. A database in use may keep it, unless migrations fail because of it. */
 export interface TextFault extends Difference {
   isFinal: boolean
 }

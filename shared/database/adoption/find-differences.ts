@@ -14,7 +14,7 @@ import {
 export interface InspectedDatabase {
   schema: Schema
   adoption: Adoption
-  /** Whether the migrations that change the specified tables are applied. */
+  /** True if the migrations that change the specified tables are applied. */
   isMigrated: boolean
 }
 
@@ -191,7 +191,7 @@ const findUnknownColumns = ({ schema }: InspectedDatabase): Difference[] =>
 
 const isSpecified = (table: string): boolean => ['users', 'users_property'].includes(table)
 
-/** Whether the database has a table or view with this name. */
+/** Returns true if the database has a table or view with this name. */
 export const hasTable = ({ schema }: InspectedDatabase, name: string): boolean =>
   schema.tables.some(({ table_name }) => table_name === name)
 

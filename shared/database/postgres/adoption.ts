@@ -32,7 +32,7 @@ function redefine(column: SpecifiedColumn, found: Column): string {
   return changes.join('\n')
 }
 
-/** How PostgreSQL takes over tables that another program created. */
+/** The adoption of tables that another program created in PostgreSQL. */
 export const postgresAdoption: Adoption = {
   catalog: {
     tables: `select relname as table_name, relkind in ('r', 'p') as is_table, true as is_transactional,

@@ -41,7 +41,7 @@ export async function findTextFault(db: Queryable): Promise<TextFault | undefine
   return { problem, isFinal, consequence: `The database has to be created in another way: ${text.remedy}` }
 }
 
-/** Whether the encoding has the letters that migrations name. */
+/** Returns true if the encoding has the letters that migrations name. */
 const hasGreek = (db: Queryable): Promise<boolean> =>
   db.query({ name: 'requirements-greek', text: `select ${folded("''")} as folded` }).then(
     () => true,

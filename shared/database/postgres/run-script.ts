@@ -17,7 +17,7 @@ const FIND_HOLDER = `select string_agg(distinct concat(
     left join pg_stat_activity holder on holder.pid = blocker
     where script.application_name = '${SCRIPT_NAME}' and script.datname = current_database()`
 
-/** What PostgreSQL refuses to run with other statements. None of it keeps others from writing. */
+/** Statements that PostgreSQL refuses to run with others. None of it keeps others from writing. */
 const RUNS_ALONE = /\b(concurrently|vacuum|create database|alter system)\b/i
 
 /** Runs the script of a migration on a connection of `scripts`; a look at who holds a lock takes one of `pool`. */

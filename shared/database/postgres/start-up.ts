@@ -16,7 +16,7 @@ interface Setting {
 }
 
 /**
- * What decides how the server reads and writes values. These are start-up options, because a pooler in transaction mode
+ * The settings that decide how the server reads and writes values. They are start-up options, because a pooler in transaction mode
  * applies these five to the connection of each transaction; what a statement sets would stay with another client.
  */
 const CONNECTION_SETTINGS: readonly Setting[] = [
@@ -67,10 +67,10 @@ const wrongSetting = (found: string, value: string): Error =>
     { code: '08004' },
   )
 
-/** SQL for whether the server refuses every change, as a replica does. */
+/** SQL that is true if the server refuses every change, as a replica does. */
 export const IS_READ_ONLY = "current_setting('transaction_read_only') = 'on'"
 
-/** SQL for whether a client of pg speaks to the server itself: a pooler gives its clients other process ids. */
+/** SQL that is true if a client of pg speaks to the server itself: a pooler gives its clients other process ids. */
 export const isDirect = (client: object): string =>
   `pg_backend_pid() = ${Number(Reflect.get(client, 'processID'))}`
 

@@ -5,7 +5,7 @@ import { maskAddress } from '../../users/email-address.ts'
 import { languageOf, type User } from '../../users/user.ts'
 import type { Mails } from './accept-mail.ts'
 
-/** What a user is told about their account. */
+/** An event of an account that its user is told about. */
 export type Notice =
   | {
       template:
@@ -74,7 +74,7 @@ function toMail(user: User, notice: Notice, { origin, now }: { origin: NoticeOri
   }
 }
 
-/** What each mail says about the account that it is about. */
+/** Returns the variables by which each mail names its account. */
 export const accountOf = ({ name, email }: Pick<User, 'name' | 'email'>) => ({
   name: name ?? '',
   account: email ? maskAddress(email) : '',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What a template inserts, as text. A variable that is undefined is absent. */
+/** The texts that a template inserts. A variable that is undefined is absent. */
 export type MailVariables = Record<string, string | undefined>
 
 /** The schema of the variables of each template. Producers pass a schema's input; its output is inserted. */
@@ -17,7 +17,7 @@ const EVENT = { ...ACCOUNT, at: z.string(), address: z.string().optional() }
 
 const CODE = {
   code: z.string().regex(/^[0-9]{6}$/),
-  /** How long the code works, rounded down; at least 1. */
+  /** The lifetime of the code, rounded down; at least 1. */
   minutes: wholeNumber,
   /** The same in seconds, where minutes are too coarse. */
   seconds: wholeNumber.optional(),

@@ -77,7 +77,7 @@ export interface DueQuery {
   /** Rows are due if they were written, or last dispatched, before this moment. */
   before: Date
   limit: number
-  /** How many due rows to skip, from the oldest. */
+  /** The number of due rows to skip, from the oldest. */
   offset: number
 }
 
@@ -111,10 +111,10 @@ export function createOutboxRepository(db: Queryable) {
       await db.execute(INSERT, [db.toUuidValue(id), JSON.stringify(job), now, new Date(job.expiresAt)])
     },
 
-    /** Rows that were never dispatched and were written before the given moment, oldest first. */
+    /** Finds rows that were never dispatched and were written before the given moment, oldest first. */
     findLeftBehind: (query: DueQuery): Promise<OutboxEntry[]> => findDue(FIND_LEFT_BEHIND, query),
 
-    /** Rows that were last dispatched before the given moment, oldest dispatch first. */
+    /** Finds rows that were last dispatched before the given moment, oldest dispatch first. */
     findToRecheck: (query: DueQuery): Promise<OutboxEntry[]> => findDue(FIND_TO_RECHECK, query),
 
     /** Records that the queue has the mails. */
@@ -127,16 +127,16 @@ export function createOutboxRepository(db: Queryable) {
     /** Deletes the rows of several mails. */
     removeAll: (ids: readonly string[]): Promise<number> => db.execute(REMOVE_ALL, [ids.map(db.toUuidValue)]),
 
-    /** Whether the mail may be sent. */
+    /** Returns true if the mail may be sent. */
     has: async (id: string): Promise<boolean> => (await db.query(FIND, [db.toUuidValue(id)])).length > 0,
 
     /** Deletes the row of a settled mail; true for the one call that deletes it. */
     remove: async (id: string): Promise<boolean> => (await db.execute(REMOVE, [db.toUuidValue(id)])) > 0,
 
-    /** The moment at which the oldest mail that is to be sent was accepted; undefined when there is none. */
+    /** Finds the moment at which the oldest mail that is to be sent was accepted; undefined when there is none. */
     findOldest: (): Promise<Date | undefined> => findCreatedAt(FIND_OLDEST),
 
-    /** The moment at which the oldest of the mails that the queue never had was accepted. */
+    /** Finds the moment at which the oldest of the mails that the queue never had was accepted. */
     findOldestUndispatched: (): Promise<Date | undefined> => findCreatedAt(FIND_OLDEST_UNDISPATCHED),
   }
 }

@@ -3,7 +3,7 @@ import { createTextSealer } from '../../secrets/sealed-text.ts'
 import type { MailJob } from '../queue/mail-job.ts'
 import type { MailVariables } from './mail-templates.ts'
 
-/** What a sealed text is bound to: the mail, and the id of its outbox row and job. */
+/** The mail that a sealed text is bound to, and the id of its outbox row and job. */
 const Bound = z.object({
   id: z.string(),
   to: z.string(),

@@ -2,7 +2,7 @@ import { rootReason } from '../../errors/root-reason.ts'
 import type { Check } from '../../health/readiness.ts'
 import type { MailQueue } from './mail-queue.ts'
 
-/** What Redis answers when it can be reached and does not work: its disk or its memory is full, or the login lacks a right. */
+/** The answers of a Redis that can be reached and does not work: its disk or its memory is full, or the login lacks a right. */
 const REFUSAL = /^(MISCONF|OOM|NOPERM)\b/
 
 /** Checks that the queue takes mail, and that Redis forgets none when its memory is full. */

@@ -16,7 +16,7 @@ const ATTEMPTS = 100_000
 /** The backoff that each job names and the worker implements: BullMQ's exponential one has no upper bound. */
 export const BACKOFF = 'mail'
 
-/** How long to wait before the next attempt, in milliseconds: exponential up to 30 s, later ten minutes, with jitter. */
+/** Returns the pause before the next attempt, in milliseconds: exponential up to 30 s, later ten minutes, with jitter. */
 export function backoffMs(attemptsMade: number, random: () => number = Math.random): number {
   const longest = attemptsMade > FREQUENT_ATTEMPTS ? LATER_PAUSE_MS : LONGEST_PAUSE_MS
   const pause = Math.min(longest, FIRST_PAUSE_MS * 2 ** Math.min(attemptsMade - 1, 16))

@@ -18,7 +18,7 @@ export interface MailQueueOptions {
   readInstallation: ReadInstallation
   /** Receives every connection error; for the log. */
   onError?: (error: Error) => void
-  /** How long an operation may take before it fails, in milliseconds. Default 3,000. */
+  /** The time in which an operation fails, in milliseconds. Default 3,000. */
   timeoutMs?: number
   /** Adds the trace context to each job, so that the worker continues the request's trace. */
   telemetry?: Telemetry | undefined
@@ -42,7 +42,7 @@ export interface MailQueue {
    * job's timestamp, from which its wait is measured; by default it is now.
    */
   add(id: string, job: MailJob, acceptedAt?: Date): Promise<void>
-  /** Whether the queue has a job with this id, in any state. */
+  /** Returns true if the queue has a job with this id, in any state. */
   has(id: string): Promise<boolean>
   counts(): Promise<MailQueueCounts>
   /** The memory of Redis; undefined for a queue in PostgreSQL. */

@@ -29,7 +29,7 @@ export type BullWorker = ErrorEmitter & {
   on(event: 'stalled', listener: (jobId: string) => void): unknown
 } & Pick<Worker, 'run' | 'close' | 'isRunning' | 'waitUntilReady'>
 
-/** What Redis keeps in memory, and its maxmemory, in bytes; `max` is 0 where it has none. */
+/** The memory that Redis uses, and its maxmemory, in bytes; `max` is 0 where it has none. */
 export interface QueueMemory {
   used: number
   max: number
@@ -66,7 +66,7 @@ const COMMAND_TIMEOUT_MS = 2_000
  */
 const SILENCE_MS = { queue: 5_000, worker: 15_000 }
 
-/** What tells a queue apart from others on the server: in Redis the beginning of its keys, in PostgreSQL its name. */
+/** The name that tells a queue apart from others on the server: in Redis the beginning of its keys, in PostgreSQL its name. */
 export interface QueueName {
   name: string
   /** A cluster keeps on one server what has the same text in braces. */
@@ -200,7 +200,7 @@ export async function findQueueFaults(url: string): Promise<Difference[]> {
   return faults
 }
 
-/** What the login of PostgreSQL may do with BullMQ's schema. */
+/** The rights of the login of PostgreSQL on BullMQ's schema. */
 export const FIND_RIGHTS = {
   name: 'queue-rights',
   text: `select current_user as role, current_database() as database, schema.oid is not null as has_schema,

@@ -15,7 +15,7 @@ import {
 } from '@latchkey/shared/users/user-repository.ts'
 import { type Claims, successorOf } from './claims.ts'
 
-/** What the database knows about a token. */
+/** The state of a token in the database. */
 export interface TokenStatus {
   /** Undefined for a user that does not exist; the other members are then unknown. */
   user: User | undefined

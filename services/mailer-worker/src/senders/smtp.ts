@@ -56,7 +56,7 @@ function rethrow(error: unknown): never {
   throw responseCode >= 500 ? new PermanentFailure(reason) : new Error(reason)
 }
 
-/** What Nodemailer adds to an error. */
+/** The members that Nodemailer adds to an error. */
 interface SmtpAnswer {
   command?: string | undefined
   responseCode?: number | undefined
@@ -64,7 +64,7 @@ interface SmtpAnswer {
 }
 
 /**
- * Whether a server has refused this recipient or this content. All else is about the server, the sender or the login. An
+ * True where a server has refused this recipient or this content. All else is about the server, the sender or the login. An
  * answer that leaves it open counts as that: the mail is tried again, and not lost.
  */
 function isAboutMail({ command, responseCode = 0, response = '' }: SmtpAnswer): boolean {
