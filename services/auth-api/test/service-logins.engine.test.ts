@@ -283,7 +283,7 @@ describe('the logins of the services', () => {
     await prepare(login.url)
     const wrong = Object.assign(new URL(login.url), { password: 'another' }).href
     await expect(prepare(wrong)).rejects.toThrow(
-      /^The login of MAILER_WORKER_DATABASE_URL fails: .*; for a new password, choose a new name, as scripts\/release\/rotate-secret\.sh /,
+      /^The login of MAILER_WORKER_DATABASE_URL fails: .*; for a new password, choose a new name, as deploy\/rotate-secret\.sh /,
     )
     const odd = Object.assign(new URL(login.url), { username: 'x; drop table users' }).href
     await expect(prepare(odd)).rejects.toThrow('MAILER_WORKER_DATABASE_URL must name a user of')
