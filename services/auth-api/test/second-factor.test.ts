@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.ts'
+import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
 import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { decodeJwt, SignJWT } from 'jose'
@@ -377,6 +378,30 @@ describe('adding an authenticator app', () => {
     expect(variables, 'it is the first one').not.toHaveProperty('others')
     const replayed = await answer(app, await challengeOf(app, user), codeAt(secret, now))
     expect(replayed.statusCode, 'the code that confirmed it').toBe(422)
+  })
+
+  it('takes the code of either of two that two nodes of a database have begun at once', async () => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const factors = createFactorRepository(app.database.db)
+    const begin = async () => {
+      const begun = await post(app, '/profile/factors/totp', { current_password: PASSWORD }, token)
+      const [pending] = await factors.find(user.userid)
+      return { secret: begun.json().secret, pending }
+    }
+    const [first, second] = [await begin(), await begin()]
+    if (!first.pending) throw new Error('No enrolment is pending')
+    await factors.insert(
+      { ...first.pending, begunUnder: first.pending.begunUnder ?? '', userid: user.userid },
+      new Date(START - 1_000),
+    )
+    expect(await factors.find(user.userid)).toHaveLength(2)
+    const wrong = codeAt(second.secret, START + 9 * STEP_MS)
+    expect((await post(app, '/profile/factors/totp/confirm', { code: wrong }, token)).statusCode).toBe(422)
+    const code = codeAt(second.secret, atStep(0))
+    const confirmed = await post(app, '/profile/factors/totp/confirm', { code }, token)
+    expect(confirmed.statusCode, confirmed.body).toBe(200)
+    expect(await factors.find(user.userid)).toMatchObject([{ id: second.pending?.id }])
   })
 
   it('waits a quarter of an hour for the first code, and takes three apps', async () => {

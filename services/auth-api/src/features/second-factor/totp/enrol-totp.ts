@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import type { LoggedInClient } from '../../../http/client.ts'
-import { addFactor, type EnrolledFactor } from '../add-factor.ts'
+import { addFactor, type ConfirmFactor, type EnrolledFactor } from '../add-factor.ts'
 import { ENROLMENT_SECONDS } from '../challenges.ts'
 import { limitAttempt } from '../factor-attempts.ts'
 import type { SecondFactor } from '../second-factor.ts'
@@ -62,27 +62,31 @@ export function verifyTotpEnrolment(
   code: string,
   client: LoggedInClient,
 ): Promise<EnrolledFactor> {
-  const { guard, secrets, localNow } = secondFactor
-  const { claims } = client
-  const attempt = { userid: claims.sub, purpose: 'enrolment', kind: TOTP } as const
+  const attempt = { userid: client.claims.sub, purpose: 'enrolment', kind: TOTP } as const
   return limitAttempt(secondFactor, client, attempt, () =>
-    addFactor(secondFactor, TOTP, client, async (transaction, user) => {
-      const factors = createFactorRepository(transaction)
-      const now = localNow()
-      const pending = (await factors.find(user.userid)).find(
-        ({ kind, confirmedAt, createdAt }) =>
-          kind === TOTP.name && !confirmedAt && now - createdAt.getTime() < ENROLMENT_SECONDS * 1000,
-      )
-      if (!pending) throw noEnrolment()
-      const { begunUnder } = pending
-      const guarded = await guard.allow(transaction, user, { begunUnder, claims, refuse: noEnrolment })
-      const step = findStep(await secrets.open(user.userid, 'totp', pending.data), code, now)
-      if (step === undefined) throw codeRefused()
-      await factors.confirm(pending.id, step, new Date(now))
-      return { user: guarded, amr: ['otp'] }
-    }),
+    addFactor(secondFactor, TOTP, client, confirmApp(secondFactor, code, client)),
   )
 }
+
+const confirmApp =
+  ({ guard, secrets, localNow }: SecondFactor, code: string, { claims }: LoggedInClient): ConfirmFactor =>
+  async (transaction, user) => {
+    const factors = createFactorRepository(transaction)
+    const now = localNow()
+    // The row of the user is locked on one node of a database only: two may have begun an enrolment at once.
+    const pending = (await factors.find(user.userid)).filter(
+      ({ kind, confirmedAt, createdAt }) =>
+        kind === TOTP.name && !confirmedAt && now - createdAt.getTime() < ENROLMENT_SECONDS * 1000,
+    )
+    for (const { id, data, begunUnder } of pending) {
+      const guarded = await guard.allow(transaction, user, { begunUnder, claims, refuse: noEnrolment })
+      const step = findStep(await secrets.open(user.userid, 'totp', data), code, now)
+      if (step === undefined) continue
+      await factors.confirm(id, step, new Date(now))
+      return { user: guarded, amr: ['otp'] }
+    }
+    throw pending.length === 0 ? noEnrolment() : codeRefused()
+  }
 
 const tooManyApps = () =>
   new AppError('too_many_factors', `You have ${MAX_APPS} authenticator apps; remove one first`)
