@@ -15,8 +15,8 @@ function verifyTotp({ secrets, localNow }: SecondFactor, code: string): VerifyFa
   return async (db, { userid }) => {
     const factors = createFactorRepository(db)
     const now = localNow()
-    for (const { id, kind, data, confirmedAt } of await factors.find(userid)) {
-      if (kind !== TOTP.name || !confirmedAt) continue
+    for (const { id, kind, data } of await factors.find(userid)) {
+      if (kind !== TOTP.name) continue
       const step = findStep(await secrets.open(userid, 'totp', data), code, now)
       if (step !== undefined && (await factors.use(id, step, new Date(now)))) return ['otp']
     }
