@@ -5,7 +5,11 @@ import { anchorOf } from './markdown.ts'
 
 /** Folders and files of the root that a page may name in its text. */
 const NAMED_FILE =
-  /`((?:admin|config|deploy|docs|extensions|scripts|services|shared|templates)\/[\w./-]+\.\w+)`/g
+  /`((?:admin|config|deploy|docs|extensions|packages|scripts|services|shared|templates|test-support)\/[\w./-]+\.\w+)`/g
+/** A module of a package of Latchkey, in text or code. */
+const NAMED_MODULE = /@latchkey\/([a-z-]+\/[\w./-]+\.ts)/g
+/** The folders that contain the packages. */
+const PACKAGE_FOLDERS = ['', 'services', 'shared', 'packages']
 const LINK = /!?\[[^\]]*\]\(([^)\s]+)\)/g
 /** A page of the documentation that code or configuration names. */
 const NAMED_PAGE = /\bdocs\/[\w./-]+\.md\b/g
@@ -26,6 +30,7 @@ export function findBrokenReferences(root: string, page: string): string[] {
   const files = matchesOf(prose, NAMED_FILE).filter((path) => !created.includes(path))
   return [
     ...links.filter((target) => !resolves(root, page, target)),
+    ...matchesOf(text, NAMED_MODULE).filter((module) => !isModule(root, module)),
     ...files.filter((path) => !CREATED_BY_READER.test(path) && !existsSync(join(root, path))),
   ].map((target) => `${page}: ${target}`)
 }
@@ -46,6 +51,9 @@ function resolves(root: string, page: string, target: string): boolean {
   if (!existsSync(join(root, file))) return false
   return anchor === undefined || anchorsOf(join(root, file)).has(anchor)
 }
+
+const isModule = (root: string, module: string): boolean =>
+  PACKAGE_FOLDERS.some((folder) => existsSync(join(root, folder, module)))
 
 function anchorsOf(file: string): Set<string> {
   const headings = matchesOf(withoutCodeBlocks(readFileSync(file, 'utf8')), /^#+ (.+)$/gm)

@@ -15,7 +15,7 @@ import { join } from 'node:path'
  *     <!-- snippet: run by path/of.test.ts -->     that test runs it
  *     <!-- snippet: not run: why -->
  *
- * Where blocks are run, one after the words "Create `path/of.ts`" is written to this file.
+ * Where blocks are run, one after the words "Create `path/of.ts`" or "Replace `path/of.ts`" is written to this file.
  */
 export interface Snippet {
   page: string
@@ -40,8 +40,8 @@ export type Plan =
 const FENCE = /^( *)```(\S*)[^\n]*\n([\s\S]*?)^ *```/gm
 const PLAN = /<!-- snippet: (.+?) -->\s*$/
 const PLAN_OF_PAGE = /<!-- snippets: (.+?) -->/
-/** The name of a new file, in the last paragraph before a block. */
-const NEW_FILE = /\b[Cc]reate\s+`([^`]+)`(?![\s\S]*\n\s*\n)/
+/** The name of a file to write, in the last paragraph before a block. */
+const WRITTEN_FILE = /\b(?:[Cc]reate|[Rr]eplace)\s+`([^`]+)`(?![\s\S]*\n\s*\n)/
 const RUN =
   /^run(?<terminal> in the terminal)?(?: with (?<on>Docker|systemd))?(?:, and see (?<shows>.+)|, then enter (?<input>.+)|(?<isInterrupted>, until Ctrl-C))?$/
 
@@ -71,7 +71,7 @@ function parsePlan(plan: string, before: string): Plan | undefined {
   const { groups } = RUN.exec(plan) ?? {}
   if (!groups) return undefined
   const on = groups.on === 'Docker' || groups.on === 'systemd' ? groups.on : 'here'
-  const path = NEW_FILE.exec(before)?.[1]
+  const path = WRITTEN_FILE.exec(before)?.[1]
   if (path && /^run(?: with systemd)?$/.test(plan)) return { kind: 'write', on, path }
   if (groups.terminal) return { kind: 'run in the terminal', on }
   const { shows = '', input = '' } = groups

@@ -24,7 +24,7 @@ const run = promisify(execFile)
 it('an extension is a folder, which no new version of Latchkey changes: it works without another change', async () => {
   await using clone = await aClone()
   const { node } = clone
-  await followPage('docs/how-to/extend.md', clone.path)
+  await followPage('docs/tutorial/your-own-endpoint.md', clone.path)
   await writeTo(clone.path, 'extensions/notes/config/test/settings.env', 'NOTES_MAX_LENGTH=8\n')
   await node('scripts/docs/write-pages.ts')
   expect(
