@@ -2,6 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import { isInstalled } from '@latchkey/test-support/installed-program.ts'
+import type { IDeploymentSpec } from 'kubernetes-models/apps/v1'
+import type { INetworkPolicySpec } from 'kubernetes-models/networking.k8s.io/v1'
+import type { IPodSpec } from 'kubernetes-models/v1'
 import { describe, expect, it } from 'vitest'
 import { POOL_SIZE } from '../../services/mailer-worker/src/open-service.ts'
 import { findSchemaFaults, findUnknownFields } from './api-schema.ts'
@@ -52,21 +55,41 @@ function renderOnce(what: string, renderIt: () => Manifest[]): Manifest[] {
   return manifests
 }
 
+/** Returns nothing without kubectl, whose tests are skipped. */
 const manifestsOf = (folder: string): Manifest[] =>
-  renderOnce(folder, () => render(join(import.meta.dirname, folder)))
+  hasKubectl ? renderOnce(folder, () => render(join(import.meta.dirname, folder))) : []
 
 const readManifests = (...files: string[]): Manifest[] =>
   files.flatMap((file) => parseManifests(readFileSync(join(import.meta.dirname, file), 'utf8')))
 
+const readDocs = (page: string): string => readFileSync(join(import.meta.dirname, '../../docs', page), 'utf8')
+
+/** Returns a manifest as JSON, by its kind and name. */
+const textOf = (name: string, manifests: readonly Manifest[]): string =>
+  JSON.stringify(manifests.find((manifest) => nameOf(manifest) === name))
+
+const specOf = <Spec>(name: string, manifests: readonly Manifest[]): Spec =>
+  manifests.find((manifest) => nameOf(manifest) === name)?.spec as Spec
+
+/** Returns the settings of an overlay as its config map has them. */
+const settingsOf = (overlay: string): Record<string, string> =>
+  (manifestsOf(overlay).find(({ kind }) => kind === 'ConfigMap')?.data ?? {}) as Record<string, string>
+
+/** Returns what the group of `pattern` matches in the JSON of `value`. */
+const findAll = (value: unknown, pattern: RegExp): string[] =>
+  [...JSON.stringify(value).matchAll(pattern)].map(([, found = '']) => found)
+
+const podsIn = (manifests: readonly Manifest[]): Manifest[] =>
+  manifests.filter(({ kind }) => ['Deployment', 'Job', 'CronJob', 'PodTemplate'].includes(kind))
+
 describe.skipIf(!hasKubectl).each(OVERLAYS)('%s', (overlay) => {
-  const manifests = hasKubectl ? manifestsOf(overlay) : []
+  const manifests = manifestsOf(overlay)
 
   it('references only existing config maps, service accounts and scale targets', () => {
     const names = manifests.map(nameOf)
-    const text = JSON.stringify(manifests)
-    for (const [, name] of text.matchAll(/"configMapRef":\{"name":"([^"]+)"/g))
+    for (const name of findAll(manifests, /"configMapRef":\{"name":"([^"]+)"/g))
       expect(names).toContain(`ConfigMap/${name}`)
-    for (const [, name] of text.matchAll(/"serviceAccountName":"([^"]+)"/g))
+    for (const name of findAll(manifests, /"serviceAccountName":"([^"]+)"/g))
       expect(names).toContain(`ServiceAccount/${name}`)
     for (const { spec } of manifests) {
       const target = (spec as { scaleTargetRef?: { name: string } } | undefined)?.scaleTargetRef
@@ -76,57 +99,47 @@ describe.skipIf(!hasKubectl).each(OVERLAYS)('%s', (overlay) => {
 })
 
 describe.skipIf(!hasKubectl)('the settings of a cluster', () => {
-  const manifests = hasKubectl ? manifestsOf('overlays/prod') : []
-  const settings = manifests.find(({ kind }) => kind === 'ConfigMap') as unknown as {
-    data: Record<string, string>
-  }
-  const podOf = (name: string) => {
-    const found = manifests.find((manifest) => nameOf(manifest) === `Deployment/${name}`)
-    const { spec } = found as unknown as { spec: { template: { spec: Pod } } }
-    return spec.template.spec
-  }
+  const settings = settingsOf('overlays/prod')
+  const podOf = (name: string): IPodSpec | undefined =>
+    specOf<IDeploymentSpec>(`Deployment/${name}`, manifestsOf('overlays/prod')).template.spec
 
   it.each(['auth-api', 'mailer-worker'])('give %s enough time to stop', (name) => {
-    const { SHUTDOWN_DELAY, SHUTDOWN_GRACE } = settings.data
-    const needed = Number(SHUTDOWN_DELAY) + Number(SHUTDOWN_GRACE)
-    expect(podOf(name).terminationGracePeriodSeconds).toBeGreaterThanOrEqual(needed + 5)
+    const needed = Number(settings.SHUTDOWN_DELAY) + Number(settings.SHUTDOWN_GRACE)
+    expect(podOf(name)?.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(needed + 5)
   })
 
   it.each(['overlays/dev', 'overlays/prod'])('trust the ingress: %s', (overlay) => {
-    const settingsOf = manifestsOf(overlay).find(({ kind }) => kind === 'ConfigMap')
-    const { data } = settingsOf as unknown as typeof settings
-    expect(parseSettings(['TRUST_PROXY'], data).TRUST_PROXY).not.toEqual([])
+    expect(parseSettings(['TRUST_PROXY'], settingsOf(overlay)).TRUST_PROXY).not.toEqual([])
   })
 
   it('hash on as many threads as auth-api may have CPUs', () => {
-    expect(podOf('auth-api').containers[0]?.resources.limits.cpu).toBe(settings.data.HASH_CONCURRENCY)
+    expect(podOf('auth-api')?.containers[0]?.resources?.limits?.cpu).toBe(settings.HASH_CONCURRENCY)
   })
 })
 
 describe.skipIf(!hasKubectl)('the network policies', () => {
   it('let the worker reach each mail server that docs/how-to/connect-a-mail-server.md offers', () => {
-    const docs = readFileSync(
-      join(import.meta.dirname, '..', '..', 'docs', 'how-to', 'connect-a-mail-server.md'),
-      'utf8',
-    )
+    const docs = readDocs('how-to/connect-a-mail-server.md')
     const offered = [...docs.matchAll(/^\| `(smtps?:[^`]+)`/gm)].map(([, url = '']) => new URL(url))
-    const policy = manifestsOf('overlays/prod').find(
-      (manifest) => nameOf(manifest) === 'NetworkPolicy/allow-mail-server',
-    ) as unknown as { spec: { egress: { ports: { port: number }[] }[] } }
-    const open = policy.spec.egress.flatMap(({ ports }) => ports.map(({ port }) => port))
+    const { egress = [] } = specOf<INetworkPolicySpec>(
+      'NetworkPolicy/allow-mail-server',
+      manifestsOf('overlays/prod'),
+    )
+    const open = egress.flatMap(({ ports = [] }) => ports.map(({ port }) => port))
     // Only the smtps: URL has no port there.
     expect(offered.map(({ port }) => Number(port) || 465).sort()).toEqual(open.sort())
   })
 })
 
-interface Pod {
-  terminationGracePeriodSeconds: number
-  containers: { resources: { limits: { cpu: string } } }[]
-}
+/** Renders the base with the settings of prod and the components. */
+const renderWith = (components: readonly string[]): Manifest[] =>
+  renderKustomization('../base', ['../overlays/prod/settings', ...components.map(toPath)])
 
-/** Renders `resource` with the components and the settings of prod. */
-const renderWith = (components: readonly string[], resource = '../base'): Manifest[] =>
-  renderKustomization(resource, ['../overlays/prod/settings', ...components.map(toPath)])
+/** Renders the migration too. */
+const renderAllWith = (components: readonly string[]): Manifest[] => [
+  ...renderWith(components),
+  ...renderKustomization('../base/migration', ['../overlays/prod/settings', ...components.map(toPath)]),
+]
 
 /** Renders the database of prod as it is restored from its archive. */
 const recovered = (): Manifest[] =>
@@ -149,14 +162,11 @@ function renderKustomization(resource: string, components: readonly string[]): M
 
 describe.skipIf(!hasKubectl)('the other choices', () => {
   it('give every pod the bundle of authorities, the migration too', () => {
-    const services = renderWith(['ca-bundle'])
-    const migration = renderWith(['ca-bundle'], '../base/migration')
-    const pods = [...services, ...migration].filter(({ kind }) =>
-      ['Deployment', 'Job', 'CronJob', 'PodTemplate'].includes(kind),
-    )
+    const manifests = renderAllWith(['ca-bundle'])
+    const pods = podsIn(manifests)
     expect(pods).toHaveLength(5)
     for (const pod of pods) expect(JSON.stringify(pod)).toContain('"mountPath":"/etc/latchkey/ca"')
-    const settings = [...services, ...migration].filter(
+    const settings = manifests.filter(
       ({ kind, metadata }) => kind === 'ConfigMap' && metadata.name.includes('latchkey-settings'),
     )
     expect(settings).toHaveLength(2)
@@ -164,25 +174,15 @@ describe.skipIf(!hasKubectl)('the other choices', () => {
   })
 
   it('pull every image with the secret of the registry, the migration too', () => {
-    const accounts = [
-      ...renderWith(['pull-secret']),
-      ...renderWith(['pull-secret'], '../base/migration'),
-    ].filter(({ kind }) => kind === 'ServiceAccount')
+    const accounts = renderAllWith(['pull-secret']).filter(({ kind }) => kind === 'ServiceAccount')
     expect(accounts).toHaveLength(4)
     for (const account of accounts) expect(account.imagePullSecrets).toEqual([{ name: 'registry' }])
   })
 
   it('connect to CloudNativePG, each pod with its own login, and the migration as the owner', () => {
-    const component = ['cloudnative-pg']
-    const pods = [...renderWith(component), ...renderWith(component, '../base/migration')].filter(
-      ({ kind }) => ['Deployment', 'Job', 'CronJob', 'PodTemplate'].includes(kind),
-    )
+    const pods = podsIn(renderAllWith(['cloudnative-pg']))
     const loginsOf = (pod: Manifest) => [
-      ...new Set(
-        [...JSON.stringify(pod).matchAll(/"name":"(latchkey-[\w-]+-(?:login|app))"/g)].map(
-          ([, name]) => name,
-        ),
-      ),
+      ...new Set(findAll(pod, /"name":"(latchkey-[\w-]+-(?:login|app))"/g)),
     ]
     expect(Object.fromEntries(pods.map((pod) => [nameOf(pod), loginsOf(pod)]))).toEqual({
       'Deployment/auth-api': ['latchkey-auth-api-login'],
@@ -201,12 +201,11 @@ describe.skipIf(!hasKubectl)('the other choices', () => {
         `mail-scaling-keda-${kind}`,
         'mail-scaling-keda-tls',
       ])
-      const found = (name: string) => JSON.stringify(manifests.find((each) => nameOf(each) === name))
+      const trigger = textOf('ScaledObject/mailer-worker', manifests)
+      const authentication = manifests.find((each) => nameOf(each) === 'TriggerAuthentication/mail-queue')
       return {
-        trigger: /"type":"([\w-]+)"/.exec(found('ScaledObject/mailer-worker'))?.[1],
-        parameters: [...found('TriggerAuthentication/mail-queue').matchAll(/"parameter":"(\w+)"/g)].map(
-          ([, name]) => name,
-        ),
+        trigger: /"type":"([\w-]+)"/.exec(trigger)?.[1],
+        parameters: findAll(authentication, /"parameter":"(\w+)"/g),
       }
     }
     expect(scaled('sentinel')).toEqual({
@@ -236,17 +235,17 @@ describe.skipIf(!hasKubectl)('the other choices', () => {
 
   it('give auth-api and mailer-worker a priority that exists', () => {
     const manifests = renderWith(COMPONENTS)
-    const named = [...JSON.stringify(manifests).matchAll(/"priorityClassName":"([^"]+)"/g)]
+    const named = findAll(manifests, /"priorityClassName":"([^"]+)"/g)
     const classes = manifests
       .filter(({ kind }) => kind === 'PriorityClass')
       .map(({ metadata }) => metadata.name)
-    expect(named.map(([, name]) => name).sort()).toEqual(classes.sort())
+    expect(named.sort()).toEqual(classes.sort())
     expect(classes).toHaveLength(2)
   })
 
   it('scrape and reach ports that the pods and the service have, and that the network policies open', () => {
     const manifests = renderWith(COMPONENTS)
-    const json = (name: string) => JSON.stringify(manifests.find((manifest) => nameOf(manifest) === name))
+    const json = (name: string) => textOf(name, manifests)
     for (const service of ['auth-api', 'mailer-worker']) {
       const [, port = ''] = /"port":"(\w+)"/.exec(json(`PodMonitor/${service}`)) ?? []
       const declared = new RegExp(`"containerPort":(\\d+),"name":"${port}"`)
@@ -261,8 +260,8 @@ describe.skipIf(!hasKubectl)('the other choices', () => {
 })
 
 describe.skipIf(!hasKubectl)('a rollout', () => {
-  const migration = hasKubectl ? manifestsOf('overlays/prod/migration') : []
-  const services = hasKubectl ? manifestsOf('overlays/prod') : []
+  const migration = manifestsOf('overlays/prod/migration')
+  const services = manifestsOf('overlays/prod')
   const waveOf = ({ metadata }: Manifest) =>
     Number(metadata.annotations?.['argocd.argoproj.io/sync-wave'] ?? 0)
 
@@ -291,10 +290,8 @@ describe.skipIf(!hasKubectl)('a rollout', () => {
   })
 
   it('has examples for Argo CD and Flux that apply folders of deploy/k8s/', () => {
-    const examples = JSON.stringify(readManifests(...ROLLOUT_EXAMPLES))
-    const paths = [...examples.matchAll(/"path":"(?:\.\/)?deploy\/k8s\/([^"]+)"/g)].map(
-      ([, path = '']) => path,
-    )
+    const examples = readManifests(...ROLLOUT_EXAMPLES)
+    const paths = findAll(examples, /"path":"(?:\.\/)?deploy\/k8s\/([^"]+)"/g)
     expect(paths).toHaveLength(3)
     for (const path of paths) expect(manifestsOf(path).length).toBeGreaterThan(3)
   })
@@ -306,33 +303,39 @@ describe.skipIf(!hasKubectl)('a rollout', () => {
   })
 })
 
+const CLUSTER = 'Cluster/latchkey-db'
+const POOLER = 'Pooler/latchkey-db-pooler'
+
 describe.skipIf(!hasKubectl)('the database of CloudNativePG', () => {
-  const database = hasKubectl ? manifestsOf('overlays/prod/database') : []
-  const specOf = <Spec>(kind: string, manifests = database): Spec => {
-    const found = manifests.find((manifest) => manifest.kind === kind)
-    return found?.spec as Spec
-  }
+  const database = manifestsOf('overlays/prod/database')
+  const cluster = database.find((manifest) => nameOf(manifest) === CLUSTER)
+
+  it('keeps each commit on a second server, and promotes only one that has it', () => {
+    expect(cluster?.spec).toMatchObject({
+      instances: 3,
+      postgresql: {
+        synchronous: { method: 'any', number: 1, dataDurability: 'required', failoverQuorum: true },
+      },
+    })
+  })
 
   it('pools transactions, with the settings that docs name for PgBouncer', () => {
-    const docs = readFileSync(
-      join(import.meta.dirname, '..', '..', 'docs', 'how-to', 'run-on-postgresql-with-a-failover.md'),
-      'utf8',
-    )
+    const docs = readDocs('how-to/run-on-postgresql-with-a-failover.md')
     const rows = docs.matchAll(
       /^\| `(pool_mode|max_prepared_statements|server_login_retry|query_wait_timeout)` \| `?(\w+)/gm,
     )
     const { pool_mode, ...documented } = Object.fromEntries([...rows].map(([, name, value]) => [name, value]))
-    const { type, pgbouncer } = specOf<Pooler>('Pooler')
+    const { type, pgbouncer } = specOf<Pooler>(POOLER, database)
     expect(type).toBe('rw')
     expect(pgbouncer.poolMode).toBe(pool_mode)
     expect(Object.keys(documented)).toHaveLength(3)
     expect(pgbouncer.parameters).toMatchObject(documented)
     const [, limit = ''] = /^alter database latchkey (set statement_timeout = '\w+')/m.exec(docs) ?? []
-    expect(JSON.stringify(specOf('Cluster'))).toContain(limit)
+    expect(JSON.stringify(cluster)).toContain(limit)
   })
 
   it('leaves connections to spare when a pooler is replaced, and takes all from the services', () => {
-    const { instances, pgbouncer } = specOf<Pooler>('Pooler')
+    const { instances, pgbouncer } = specOf<Pooler>(POOLER, database)
     const logins = ['auth-api', 'mailer-worker'].length
     // One more pooler in a rollout; three admin commands and the migration connect directly.
     const taken = (instances + 1) * logins * Number(pgbouncer.parameters.default_pool_size) + 3 + 2
@@ -341,34 +344,30 @@ describe.skipIf(!hasKubectl)('the database of CloudNativePG', () => {
   })
 
   it('is reached through the pooler by the services, and directly by the migration and admins', () => {
-    const component = ['cloudnative-pg']
-    const pods = [...renderWith(component), ...renderWith(component, '../base/migration')]
-    const hostsOf = (name: string) => {
-      const text = JSON.stringify(pods.find((pod) => nameOf(pod) === name))
-      return [...new Set([...text.matchAll(/@(latchkey-db-\w+):5432/g)].map(([, host]) => host))]
-    }
-    const { metadata } = database.find(({ kind }) => kind === 'Pooler') as Manifest
-    expect(hostsOf('Deployment/auth-api')).toEqual([metadata.name])
-    expect(hostsOf('Deployment/mailer-worker')).toEqual([metadata.name])
+    const pods = renderAllWith(['cloudnative-pg'])
+    const hostsOf = (name: string) => [
+      ...new Set(
+        findAll(
+          pods.find((pod) => nameOf(pod) === name),
+          /@(latchkey-db-\w+):5432/g,
+        ),
+      ),
+    ]
+    expect(hostsOf('Deployment/auth-api')).toEqual(['latchkey-db-pooler'])
+    expect(hostsOf('Deployment/mailer-worker')).toEqual(['latchkey-db-pooler'])
     expect(hostsOf('Job/migrate')).toEqual(['latchkey-db-rw'])
     expect(hostsOf('CronJob/scriptify')).toEqual(['latchkey-db-rw'])
   })
 
   it('is reached by TLS only, under names that are in its certificate', () => {
-    const component = ['cloudnative-pg']
-    const pods = [...renderWith(component), ...renderWith(component, '../base/migration')]
-    const urls = pods.flatMap((pod) =>
+    const urls = renderAllWith(['cloudnative-pg']).flatMap((pod) =>
       [...JSON.stringify(pod).matchAll(/@(latchkey-db-[\w-]+):5432\/app([^"]*)"/g)].map(
-        ([, host, options]) => ({
-          pod,
-          host,
-          options,
-        }),
+        ([, host, options]) => ({ pod, host, options }),
       ),
     )
     expect(urls).toHaveLength(7)
     // The operator adds the names of the services of the cluster.
-    const { certificates } = specOf<{ certificates: { serverAltDNSNames: string[] } }>('Cluster')
+    const { certificates } = specOf<Certified>(CLUSTER, database)
     for (const { pod, host, options } of urls) {
       expect(['latchkey-db-rw', ...certificates.serverAltDNSNames]).toContain(host)
       const { sslmode, sslrootcert } = Object.fromEntries(new URLSearchParams(options))
@@ -383,27 +382,24 @@ describe.skipIf(!hasKubectl)('the database of CloudNativePG', () => {
   })
 
   it('has the secrets of the logins that the services name', () => {
-    const managed = [...JSON.stringify(specOf('Cluster')).matchAll(/"passwordSecret":\{"name":"([\w-]+)"/g)]
-    const named = [
-      ...JSON.stringify(renderWith(['cloudnative-pg'])).matchAll(/"name":"(latchkey-[\w-]+-login)"/g),
-    ]
-    expect(new Set(managed.map(([, name]) => name))).toEqual(new Set(named.map(([, name]) => name)))
+    const managed = findAll(cluster, /"passwordSecret":\{"name":"([\w-]+)"/g)
+    const named = findAll(renderWith(['cloudnative-pg']), /"name":"(latchkey-[\w-]+-login)"/g)
+    expect(new Set(managed)).toEqual(new Set(named))
     expect(managed).toHaveLength(2)
   })
 
   it('is applied apart from the services, whose removal leaves it', () => {
-    const services = [...renderWith(COMPONENTS), ...renderWith(COMPONENTS, '../base/migration')]
+    const services = renderAllWith(COMPONENTS)
     const names = services.map(nameOf)
     expect(database.map(nameOf).filter((name) => names.includes(name))).toEqual([])
     expect(services.filter(({ apiVersion }) => apiVersion.includes('cnpg.io'))).toEqual([])
   })
 
   it('is backed up to the store that it archives to, which exists', () => {
-    const cluster = JSON.stringify(specOf('Cluster'))
-    const [, store] = /"barmanObjectName":"([\w-]+)"/.exec(cluster) ?? []
+    const [store] = findAll(cluster, /"barmanObjectName":"([\w-]+)"/g)
     expect(database.map(nameOf)).toContain(`ObjectStore/${store}`)
-    const [, plugin] = /"isWALArchiver":true,"name":"([\w.-]+)"/.exec(cluster) ?? []
-    expect(specOf('ScheduledBackup')).toMatchObject({
+    const [plugin] = findAll(cluster, /"isWALArchiver":true,"name":"([\w.-]+)"/g)
+    expect(database.find(({ kind }) => kind === 'ScheduledBackup')?.spec).toMatchObject({
       cluster: { name: 'latchkey-db' },
       method: 'plugin',
       pluginConfiguration: { name: plugin },
@@ -411,7 +407,7 @@ describe.skipIf(!hasKubectl)('the database of CloudNativePG', () => {
   })
 
   it('is restored from what it archived, and archives under another name from then on', () => {
-    const { bootstrap, externalClusters, plugins } = specOf<Recovered>('Cluster', recovered())
+    const { bootstrap, externalClusters, plugins } = specOf<Recovered>(CLUSTER, recovered())
     expect(Object.keys(bootstrap)).toEqual(['recovery'])
     const [source] = externalClusters
     expect(bootstrap.recovery.source).toBe(source?.name)
@@ -420,6 +416,10 @@ describe.skipIf(!hasKubectl)('the database of CloudNativePG', () => {
     expect(plugins[0]?.parameters.barmanObjectName).toBe(source?.plugin.parameters.barmanObjectName)
   })
 })
+
+interface Certified {
+  certificates: { serverAltDNSNames: string[] }
+}
 
 interface Pooler {
   type: string
@@ -438,9 +438,7 @@ interface Recovered {
 }
 
 describe.skipIf(!hasKubectl)('one zone of three may go', () => {
-  const manifests = hasKubectl
-    ? [...manifestsOf('overlays/prod'), ...manifestsOf('overlays/prod/database')]
-    : []
+  const manifests = [...manifestsOf('overlays/prod'), ...manifestsOf('overlays/prod/database')]
   const specsOf = (...kinds: string[]) =>
     manifests
       .filter(({ kind }) => kinds.includes(kind))
@@ -471,23 +469,19 @@ describe.skipIf(!hasKubectl)('one zone of three may go', () => {
 })
 
 describe.skipIf(!hasKubectl)('the most replicas', () => {
-  const manifests = hasKubectl ? manifestsOf('overlays/prod') : []
-  const settings = manifests.find(({ kind }) => kind === 'ConfigMap') as unknown as {
-    data: Record<string, string>
-  }
-  const values = hasKubectl
-    ? parseSettings(['DATABASE_POOL', 'MAIL_CONCURRENCY', 'MAIL_RATE'], settings.data)
-    : { DATABASE_POOL: 0, MAIL_CONCURRENCY: 0, MAIL_RATE: 0 }
+  const manifests = manifestsOf('overlays/prod')
+  const values = parseSettings(
+    ['DATABASE_POOL', 'MAIL_CONCURRENCY', 'MAIL_RATE'],
+    settingsOf('overlays/prod'),
+  )
   const boundOf = (name: string, field: string) =>
-    Number((manifests.find((manifest) => nameOf(manifest) === name)?.spec as Record<string, number>)?.[field])
+    Number(specOf<Record<string, number>>(name, manifests)?.[field])
   const logins = boundOf('HorizontalPodAutoscaler/auth-api', 'maxReplicas')
   const workers = boundOf('ScaledObject/mailer-worker', 'maxReplicaCount')
 
   it('have fewer connections than PostgreSQL gives by default, in a rollout and with every admin command', () => {
     for (const name of ['auth-api', 'mailer-worker'])
-      expect(
-        JSON.stringify(manifests.find((manifest) => nameOf(manifest) === `Deployment/${name}`)),
-      ).toContain('"maxSurge":1,')
+      expect(textOf(`Deployment/${name}`, manifests)).toContain('"maxSurge":1,')
     // One more of each during a rollout; an admin command or a migration has two at most: its own and that of its lock.
     const services = (logins + 1) * values.DATABASE_POOL + (workers + 1) * POOL_SIZE
     expect(services).toBeGreaterThan(0)
@@ -503,13 +497,10 @@ describe.skipIf(!hasKubectl)('the base', () => {
   it('names no controller, and reaches no database at a public address', () => {
     const manifests = renderWith([])
     expect(JSON.stringify(manifests)).not.toMatch(/nginx|ingressClassName/)
-    const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy')
-    const toDatabases = policies.flatMap(
-      ({ spec }) =>
-        (spec as { egress?: { to?: unknown[]; ports?: { port: number }[] }[] }).egress?.filter(
-          ({ ports = [] }) => ports.some(({ port }) => [5432, 3306, 6379].includes(port)),
-        ) ?? [],
-    )
+    const toDatabases = manifests
+      .filter(({ kind }) => kind === 'NetworkPolicy')
+      .flatMap(({ spec }) => (spec as INetworkPolicySpec).egress ?? [])
+      .filter(({ ports = [] }) => ports.some(({ port }) => [5432, 3306, 6379].includes(Number(port))))
     expect(toDatabases.length).toBeGreaterThan(0)
     const servers = { namespaceSelector: { matchLabels: { 'latchkey.example.com/servers': 'true' } } }
     for (const rule of toDatabases) {
@@ -521,13 +512,11 @@ describe.skipIf(!hasKubectl)('the base', () => {
 })
 
 describe.skipIf(!hasKubectl)('scriptify', () => {
-  const manifests = hasKubectl ? manifestsOf('overlays/prod') : []
+  const manifests = manifestsOf('overlays/prod')
   const find = (kind: string) => manifests.find((manifest) => manifest.kind === kind)
 
   it.each(['CronJob', 'PodTemplate'])('gets no secret in its %s that it does not need', (kind) => {
-    const keys = [...JSON.stringify(find(kind)).matchAll(/"secretKeyRef":{"key":"(\w+)"/g)].map(
-      ([, key]) => key,
-    )
+    const keys = findAll(find(kind), /"secretKeyRef":{"key":"(\w+)"/g)
     expect(keys).toEqual(['DATABASE_URL', 'QUEUE_URL'])
     expect(JSON.stringify(find(kind))).not.toContain('secretRef')
   })
@@ -556,30 +545,28 @@ it.skipIf(!hasKubectl)('each manifest is what the API accepts, and follows the p
 
 it.skipIf(!hasKubectl)('has an example of external secrets with each secret that prod needs', () => {
   const brought = readManifests(SECRETS_EXAMPLE).map(({ metadata }) => metadata.name)
-  const text = JSON.stringify([
+  const manifests = [
     ...manifestsOf('overlays/prod'),
     ...manifestsOf('overlays/prod/migration'),
     ...manifestsOf('overlays/prod/database'),
-  ])
+  ]
   const needed = [
-    ...text.matchAll(/"(?:passwordSecret|accessKeyId)":\{(?:"key":"\w+",)?"name":"([^"]+)"/g),
-    ...text.matchAll(/"secret(?:Key)?Ref":\{(?:"key":"\w+",)?"name":"([^"]+)"/g),
-    ...text.matchAll(/"name":"([^"]+)","parameter":/g),
-  ].map(([, name]) => name)
+    /"(?:passwordSecret|accessKeyId)":\{(?:"key":"\w+",)?"name":"([^"]+)"/g,
+    /"secret(?:Key)?Ref":\{(?:"key":"\w+",)?"name":"([^"]+)"/g,
+    /"name":"([^"]+)","parameter":/g,
+  ].flatMap((pattern) => findAll(manifests, pattern))
   expect([...new Set(needed)].sort()).toEqual(brought.sort())
 })
 
 it('has an example of external secrets without a key of tokens for the worker', () => {
-  const worker = readManifests(SECRETS_EXAMPLE).find(
-    ({ metadata }) => metadata.name === 'mailer-worker-secrets',
-  )
+  const worker = textOf('ExternalSecret/mailer-worker-secrets', readManifests(SECRETS_EXAMPLE))
   expect(worker).toBeDefined()
-  expect(JSON.stringify(worker)).not.toContain('JWT_')
+  expect(worker).not.toContain('JWT_')
 })
 
 it.skipIf(!hasKubectl)('the checks of this file notice a fault', async () => {
-  const found = manifestsOf('overlays/prod').find((each) => nameOf(each) === 'Deployment/auth-api')
-  const change = (from: string, to: string): Manifest => JSON.parse(JSON.stringify(found).replace(from, to))
+  const deployment = textOf('Deployment/auth-api', manifestsOf('overlays/prod'))
+  const change = (from: string, to: string): Manifest => JSON.parse(deployment.replace(from, to))
   expect(findFaults(change('"runAsNonRoot":true', '"runAsNonRoot":false')).join()).toMatch(/run as root/)
   const refused = await findSchemaFaults(change('"maxSurge":1', '"maxSurge":true'))
   expect(refused.join()).toMatch(/maxSurge/)
