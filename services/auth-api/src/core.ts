@@ -10,6 +10,7 @@ import { createNotices, type SendNotice } from '@latchkey/shared/mail/outbox/mai
 import { MAIL_TEMPLATES, type MailTemplates } from '@latchkey/shared/mail/outbox/mail-templates.ts'
 import { createSealer } from '@latchkey/shared/mail/outbox/seal-variables.ts'
 import type { MailQueue } from '@latchkey/shared/mail/queue/mail-queue.ts'
+import type { ClientTrust } from '@latchkey/shared/passwords/fair-queue.ts'
 import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import { type Clock, type MonotonicClock, monotonicClock } from '@latchkey/shared/time/clock.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
@@ -18,7 +19,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
 import type { AuditTrail } from './audit/audit-trail.ts'
-import type { AuditedRequest, RequestAudit } from './audit/request-audit.ts'
+import type { RequestAudit } from './audit/request-audit.ts'
 import type { Config } from './config.ts'
 import {
   type AccountGuard,
@@ -115,11 +116,13 @@ export interface Core extends Tokens, Limits {
   /** Creates what accepts the mails of other templates. */
   mailsOf: <Templates extends MailTemplates>(templates: Templates) => Mails<Templates>
   /** Returns the audit trail of one request. */
-  auditOf: (request: AuditedRequest) => RequestAudit
+  auditOf: (request: Omit<ClientRequest, 'raw'>) => RequestAudit
   /** Returns the sender of a request. */
   clientOf: (request: ClientRequest) => Client
   /** Returns the sender of a request with a token. */
   loggedInClientOf: (request: ClientRequest & { jwt: Claims }) => LoggedInClient
+  /** Hashes a new password of a client; `known` where it has shown a token or a code of the account. */
+  hashFor: (client: Pick<Client, 'address'>, trust: ClientTrust) => (password: string) => Promise<string>
 }
 
 /** The routes of a feature, which creates its use cases from the core and its settings. */
@@ -154,7 +157,7 @@ export async function createCore(config: Config, opened: AppDependencies): Promi
   const { mode, secret, previousSecret } = config.secondFactor
   const challenges =
     mode === 'on' && secret ? createChallenges({ secret, previousSecret, guard, localNow }) : undefined
-  const clients = createClients(opened.audit)
+  const clients = createClients(opened.audit, passwords)
   return {
     ...base,
     ...tokens,

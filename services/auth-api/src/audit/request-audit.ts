@@ -6,13 +6,6 @@ import type { AuditTrail } from './audit-trail.ts'
 /** What happened in a request. */
 export type RequestEvent = Pick<AuditEvent, 'name' | 'userid' | 'reason'>
 
-/** What the audit trail reads of a request. */
-export interface AuditedRequest {
-  ip: string
-  id: string
-  headers: { 'user-agent'?: string | undefined }
-}
-
 /** Where the events of a request come from. */
 export interface RequestOrigin {
   /** The client's address: IPv4, or the /64 of IPv6. */
@@ -40,9 +33,6 @@ export const createRequestAudit = (
   report: (event) => trail.report({ ...event, ...origin }),
   write: (transaction, event) => trail.write(transaction, { ...event, ...origin }),
 })
-
-/** Makes the text that a client sends as User-Agent safe to store and to show: it can contain nothing that moves other text. */
-export const describeAgent = (userAgent = ''): string => userAgent.replace(/[^ -~]+/g, '').slice(0, 200)
 
 /** Runs `work`, and reports an event when it throws `code`. */
 export async function reportRefusal<Result>(

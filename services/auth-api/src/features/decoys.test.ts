@@ -52,7 +52,7 @@ function requestsFor(owner: User | undefined) {
       },
     } satisfies Mails,
     codeSecrets: { reset: secrets, email: secrets, signup: secrets },
-    passwords: { hash: async () => 'hash of a password' },
+    hashFor: () => async () => 'hash of a password',
     sharedNow: () => 0,
   })
   const reset = { ttlSeconds: 600, attempts: 5 }

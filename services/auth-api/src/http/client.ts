@@ -1,35 +1,42 @@
+import type { ClientTrust } from '@latchkey/shared/passwords/fair-queue.ts'
+import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
 import type { AuditTrail } from '../audit/audit-trail.ts'
-import {
-  type AuditedRequest,
-  createRequestAudit,
-  describeAgent,
-  type RequestAudit,
-} from '../audit/request-audit.ts'
-import { addressKey, type LimitedRequest } from '../limits/limit-keys.ts'
+import { createRequestAudit, type RequestAudit } from '../audit/request-audit.ts'
+import type { LimitedClient } from '../limits/limit-keys.ts'
 import type { Caller, Claims } from '../tokens/claims.ts'
+import { addressOf } from './client-address.ts'
 
 /** The sender of a request. */
-export interface Client {
-  /** What the limits read of the request. */
-  request: LimitedRequest
+export interface Client extends LimitedClient {
   audit: RequestAudit
 }
 
-/** The sender of a request with a token, in a route whose limits read the request. */
+/** The sender of a request with a token. */
 export type LoggedInClient = Client & Caller
 
 /** What is read of a request to know its sender. */
-export type ClientRequest = AuditedRequest & LimitedRequest
+export interface ClientRequest {
+  ip: string
+  id: string
+  headers: { 'user-agent'?: string | undefined }
+  raw: { socket: { destroyed: boolean } }
+}
 
-/** Creates the functions that say who sent a request. */
-export function createClients(trail: Pick<AuditTrail, 'report' | 'write'>) {
-  const auditOf = (request: AuditedRequest): RequestAudit =>
+/** Creates the functions that say who sent a request, and hash passwords for that client. */
+export function createClients(
+  trail: Pick<AuditTrail, 'report' | 'write'>,
+  passwords: Pick<PasswordHasher, 'hash'>,
+) {
+  const auditOf = (request: Omit<ClientRequest, 'raw'>): RequestAudit =>
     createRequestAudit(trail, {
-      address: addressKey(request),
+      address: addressOf(request),
       agent: describeAgent(request.headers['user-agent']),
       requestId: request.id,
     })
-  const clientOf = (request: ClientRequest): Client => ({ request, audit: auditOf(request) })
+  function clientOf(request: ClientRequest): Client {
+    const audit = auditOf(request)
+    return { address: audit.address, hasLeft: () => request.raw.socket.destroyed, audit }
+  }
   return {
     auditOf,
     clientOf,
@@ -37,5 +44,12 @@ export function createClients(trail: Pick<AuditTrail, 'report' | 'write'>) {
       ...clientOf(request),
       claims: request.jwt,
     }),
+    hashFor:
+      ({ address }: Pick<Client, 'address'>, trust: ClientTrust) =>
+      (password: string): Promise<string> =>
+        passwords.hash(password, { address, trust }),
   }
 }
+
+/** Makes the text that a client sends as User-Agent safe to store and to show: it can contain nothing that moves other text. */
+const describeAgent = (userAgent = ''): string => userAgent.replace(/[^ -~]+/g, '').slice(0, 200)

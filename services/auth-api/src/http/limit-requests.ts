@@ -1,9 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import type { LimitRequest } from '../limits/request-limiter.ts'
+import { addressOf } from './client-address.ts'
 
 export interface LimitRequestsOptions {
   /** Throws where the client has sent too many requests; absent without a limit. */
-  limitRequest: ((request: FastifyRequest) => Promise<void>) | undefined
+  limitRequest: LimitRequest | undefined
 }
 
 /**
@@ -16,7 +18,7 @@ export const limitRequests = fp<LimitRequestsOptions>(
     if (!limitRequest) return
     app.addHook('onRequest', async (request, reply) => {
       if (request.routeOptions.config.isProbe || isPreflight(request, reply)) return
-      await limitRequest(request)
+      await limitRequest({ address: addressOf(request) })
     })
   },
   { name: 'limit-requests', dependencies: ['problem-details'] },

@@ -5,7 +5,7 @@ import { createFactorLimiter, type LimitedAttempt } from './factor-limiter.ts'
 import { createKnownAddresses } from './known-addresses.ts'
 
 const logger = { info: () => undefined, warn: () => undefined }
-const from = (ip: string) => ({ ip, raw: { socket: { destroyed: false } } })
+const from = (address: string) => ({ address, hasLeft: () => false })
 const HERE = from('192.0.2.1')
 const ACCOUNT = 'ada'
 const PAIR = '192.0.2.1 ada'

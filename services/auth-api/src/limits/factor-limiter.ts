@@ -3,7 +3,7 @@ import { CHALLENGE_SECONDS } from '../features/second-factor/challenges.ts'
 import { type Counter, tooManyRequests } from './counters.ts'
 import { createFailureLimiter, type FailureLimiterOptions } from './failure-limiter.ts'
 import type { KnownAddresses } from './known-addresses.ts'
-import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
+import { type LimitedClient, pairKey } from './limit-keys.ts'
 
 export interface FactorLimiterOptions extends Omit<FailureLimiterOptions, 'name' | 'countedErrors'> {
   knownAddresses: KnownAddresses
@@ -34,7 +34,7 @@ export interface LimitedAttempt {
  * `challenge_refused` when the challenge has had too many attempts.
  */
 export type LimitFactors = <Result>(
-  request: LimitedRequest,
+  client: Pick<LimitedClient, 'address'>,
   attempt: LimitedAttempt,
   work: () => Promise<Result>,
 ) => Promise<Result>
@@ -70,10 +70,10 @@ export function createFactorLimiter({ knownAddresses, ...options }: FactorLimite
   }
   const ofChallenge = createCounter('challenge', CHALLENGE_SECONDS)
 
-  async function dayKey(request: LimitedRequest, userid: string): Promise<string> {
+  async function dayKey(client: Pick<LimitedClient, 'address'>, userid: string): Promise<string> {
     const account = accountKey(userid)
-    const isKnown = await knownAddresses.has(request, userid)
-    return isKnown ? pairKey(addressKey(request), account) : account
+    const isKnown = await knownAddresses.has(client, userid)
+    return isKnown ? pairKey(client.address, account) : account
   }
 
   /** Counts a code before it is compared, so that concurrent guesses cannot exceed the maximum, and gives it back unless it was a guess. */
@@ -98,13 +98,13 @@ export function createFactorLimiter({ knownAddresses, ...options }: FactorLimite
     return result
   }
 
-  return (request, { userid, purpose, challenge, isGuessable }, work) => {
+  return (client, { userid, purpose, challenge, isGuessable }, work) => {
     const { limitFailures, ofDay } = budgets[purpose]
-    return limitFailures(request, userid, async () => {
+    return limitFailures(client, userid, async () => {
       if (challenge !== undefined && (await ofChallenge.count(challenge)).count > MAX_OF_CHALLENGE)
         throw new AppError('challenge_refused', 'Too many codes were tried for this challenge; log in again')
-      const result = isGuessable ? await countCode(ofDay, await dayKey(request, userid), work) : await work()
-      await knownAddresses.remember(request, userid)
+      const result = isGuessable ? await countCode(ofDay, await dayKey(client, userid), work) : await work()
+      await knownAddresses.remember(client, userid)
       return result
     })
   }

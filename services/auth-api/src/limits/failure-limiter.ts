@@ -1,7 +1,7 @@
 import { AppError, type ErrorCode } from '@latchkey/shared/errors/app-error.ts'
 import { createAttemptQueues } from './attempt-queues.ts'
 import { type Counted, type CreateCounter, tooManyRequests } from './counters.ts'
-import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
+import { type LimitedClient, pairKey } from './limit-keys.ts'
 
 export interface FailureLimiterOptions {
   /** Prefix of the names of the counters. */
@@ -21,7 +21,7 @@ export interface FailureLimiterOptions {
  * many attempts of the address wait.
  */
 export type LimitFailures = <Result>(
-  request: LimitedRequest,
+  client: Pick<LimitedClient, 'address'>,
   account: string,
   attempt: () => Promise<Result>,
 ) => Promise<Result>
@@ -48,7 +48,7 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
     failuresPerMinute: limit,
     waitingAttempts,
   } = options
-  if (limit === 0) return (_request, _account, attempt) => attempt()
+  if (limit === 0) return (_client, _account, attempt) => attempt()
   const addresses = createCounter(`${name}-address`, MINUTE)
   const accounts = createCounter(`${name}-account`, MINUTE)
   const pairs = createCounter(`${name}-pair`, MINUTE)
@@ -73,8 +73,8 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
     return addressCount.count
   }
 
-  return (request, accountName, attempt) => {
-    const address = addressKey(request)
+  return (client, accountName, attempt) => {
+    const { address } = client
     const account = accountKey(accountName)
     const keys = { address, account, pair: pairKey(address, account) }
     return queueByAddress(address, async (setConcurrency) => {

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
+import { type LimitedClient, pairKey } from './limit-keys.ts'
 import type { LimitStore } from './limit-store.ts'
 
 /** The addresses from which logins to an account have succeeded. */
 export interface KnownAddresses {
-  remember(request: LimitedRequest, account: string): Promise<void>
-  has(request: LimitedRequest, account: string): Promise<boolean>
+  remember(client: Pick<LimitedClient, 'address'>, account: string): Promise<void>
+  has(client: Pick<LimitedClient, 'address'>, account: string): Promise<boolean>
 }
 
 const REMEMBERED_MS = 30 * 24 * 60 * 60 * 1000
@@ -28,8 +28,8 @@ export function createKnownAddresses(
 ): KnownAddresses {
   const memory = new LRUCache<string, true>({ max: ADDRESSES_IN_MEMORY, ttl: REMEMBERED_MS })
   // A hash, because an address and an account key would take twice the memory.
-  const keyOf = (request: LimitedRequest, account: string) =>
-    hash('sha256', pairKey(addressKey(request), accountKey(account)), 'base64url').slice(0, 22)
+  const keyOf = (client: Pick<LimitedClient, 'address'>, account: string) =>
+    hash('sha256', pairKey(client.address, accountKey(account)), 'base64url').slice(0, 22)
 
   async function hasInRedis(key: string): Promise<boolean> {
     const set = store?.keyOf(NAME)
@@ -38,8 +38,8 @@ export function createKnownAddresses(
   }
 
   return {
-    async remember(request, account) {
-      const key = keyOf(request, account)
+    async remember(client, account) {
+      const key = keyOf(client, account)
       memory.set(key, true)
       const set = store?.keyOf(NAME)
       if (set === undefined) return
@@ -50,8 +50,8 @@ export function createKnownAddresses(
         .exec()
         .catch(() => undefined)
     },
-    async has(request, account) {
-      const key = keyOf(request, account)
+    async has(client, account) {
+      const key = keyOf(client, account)
       return memory.has(key) || hasInRedis(key)
     },
   }

@@ -1,28 +1,12 @@
 import { createHmac, createSecretKey } from 'node:crypto'
-import { isIP } from 'node:net'
 import { fold } from '@latchkey/shared/users/user.ts'
-import ipaddr from 'ipaddr.js'
 
-/** What the limits read of a request. */
-export interface LimitedRequest {
-  ip: string
-  raw: { socket: { destroyed: boolean } }
-}
-
-/** Some gateways add the port to an address in X-Forwarded-For, so that each connection would count as a client. */
-const PORT = /^(?:\[([^\]]+)\]|([\d.]+)):\d+$/
-/** A client that has disconnected has no address, and a proxy forwards any text as one. All of these count as one client. */
-const UNKNOWN = 'unknown'
-
-/** The address that a client counts as: IPv4, or the /64 of IPv6, the smallest network that a provider gives to a customer. */
-export function addressKey({ ip = '' }: Pick<LimitedRequest, 'ip'>): string {
-  const text = ip.replace(PORT, '$1$2')
-  const version = isIP(text)
-  if (version !== 6) return version === 4 ? text : UNKNOWN
-  // An IPv4-mapped address becomes IPv4.
-  const address = ipaddr.process(text)
-  if (!(address instanceof ipaddr.IPv6)) return address.toString()
-  return new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0]).toString()
+/** The sender of a request, as the limits see it. */
+export interface LimitedClient {
+  /** The address that it counts as. */
+  address: string
+  /** True once nobody waits for the answer any more. */
+  hasLeft: () => boolean
 }
 
 /** Creates the keys of accounts, which are keyed hashes: no counter contains a name. */

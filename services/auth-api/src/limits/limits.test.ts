@@ -5,8 +5,9 @@ import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import Fastify from 'fastify'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import type { Config } from '../config.ts'
+import { createClients } from '../http/client.ts'
 import { createCounterFactory } from './counters.ts'
-import { addressKey, createAccountKey } from './limit-keys.ts'
+import { createAccountKey } from './limit-keys.ts'
 import { createLimits } from './limits.ts'
 import { createRequestLimiter } from './request-limiter.ts'
 
@@ -27,7 +28,7 @@ const limitsOf = (given: Partial<Config['limits']> = {}) =>
     { secret: new Uint8Array(64), limitStore: undefined, logger },
   )
 
-const from = (ip: string) => ({ ip, raw: { socket: { destroyed: false } } })
+const from = (address: string) => ({ address, hasLeft: () => false })
 const HERE = from('192.0.2.1')
 const wrong = () => Promise.reject(new AppError('invalid_credentials', 'wrong'))
 
@@ -184,12 +185,14 @@ describe('a login', () => {
   it('has been left once its connection is closed', async () => {
     await using app = Fastify()
     const { limitLogin } = limitsOf()
+    const trail = { report: () => undefined, write: async () => undefined }
+    const { clientOf } = createClients(trail, { hash: async () => '' })
     const begun = Promise.withResolvers<HashClient>()
     const gate = Promise.withResolvers<void>()
     // Also where the test fails: the server closes after its last answer.
     using _answer = { [Symbol.dispose]: () => gate.resolve() }
     app.get('/', (request) =>
-      limitLogin(request, 'ada', (client) => {
+      limitLogin(clientOf(request), 'ada', (client) => {
         begun.resolve(client)
         return gate.promise
       }),
@@ -265,27 +268,8 @@ describe('reset requests', () => {
   })
 })
 
-describe('what a client counts as', () => {
-  const keyOf = (ip: string) => addressKey({ ip })
-
-  it.each([
-    { what: 'its IPv4 address', ip: '192.0.2.1', key: '192.0.2.1' },
-    { what: 'its IPv4 address without a port', ip: '192.0.2.1:4711', key: '192.0.2.1' },
-    { what: 'the IPv4 address that IPv6 contains', ip: '::ffff:192.0.2.1', key: '192.0.2.1' },
-    { what: 'its IPv6 network of 64 bits', ip: '2001:DB8:1:2:3:4:5:6', key: '2001:db8:1:2::' },
-    { what: 'that network without a port', ip: '[2001:db8:1:2::9]:4711', key: '2001:db8:1:2::' },
-    { what: 'unknown, without an address', ip: undefined, key: 'unknown' },
-    { what: 'unknown, with a text that a proxy forwards', ip: '192.0.2.1:4711x', key: 'unknown' },
-    { what: 'unknown, with a port within an address', ip: '192.0.2:4711.1', key: 'unknown' },
-  ])('is $what: $ip', ({ ip, key }) => {
-    expect(addressKey({ ip } as { ip: string })).toBe(key)
-  })
-
-  it('differs by network', () => {
-    expect(keyOf('2001:db8:1:2::1')).not.toBe(keyOf('2001:db8:1:3::1'))
-  })
-
-  it('is a keyed hash of an account, whatever its case', () => {
+describe('the key of an account', () => {
+  it('is a keyed hash, whatever the case of the name', () => {
     const [key, other] = [createAccountKey(new Uint8Array(64)), createAccountKey(new Uint8Array(64).fill(1))]
     expect(key('Ada@Example.com')).toBe(key('ada@example.com'))
     // No other part of Latchkey has this key, and so no hash of the same value.

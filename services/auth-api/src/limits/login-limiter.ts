@@ -1,7 +1,7 @@
 import type { HashClient } from '@latchkey/shared/passwords/fair-queue.ts'
 import { createFailureLimiter, type FailureLimiterOptions } from './failure-limiter.ts'
 import type { KnownAddresses } from './known-addresses.ts'
-import { addressKey, type LimitedRequest } from './limit-keys.ts'
+import type { LimitedClient } from './limit-keys.ts'
 
 export interface LoginLimiterOptions extends Omit<FailureLimiterOptions, 'name' | 'countedErrors'> {
   knownAddresses: KnownAddresses
@@ -12,9 +12,9 @@ export interface LoginLimiterOptions extends Omit<FailureLimiterOptions, 'name' 
  * wrong. Throws `rate_limited`, and `overloaded` when too many logins of the address wait.
  */
 export type LimitLogin = <Result>(
-  request: LimitedRequest,
+  client: LimitedClient,
   account: string,
-  logIn: (client: HashClient) => Promise<Result>,
+  logIn: (hashClient: HashClient) => Promise<Result>,
 ) => Promise<Result>
 
 /** Limits failed logins by address and by account, and remembers the addresses whose logins succeed. */
@@ -23,16 +23,16 @@ export function createLoginLimiter({ knownAddresses, ...options }: LoginLimiterO
   const countedErrors = ['invalid_credentials', 'wrong_password'] as const
   const limitFailures = createFailureLimiter({ ...options, name: 'login', countedErrors })
 
-  return (request, account, logIn) =>
-    limitFailures(request, account, async () => {
+  return (client, account, logIn) =>
+    limitFailures(client, account, async () => {
       const result = await logIn({
-        address: addressKey(request),
+        address: client.address,
         account: accountKey(account),
-        trust: (await knownAddresses.has(request, account)) ? 'known' : 'other',
+        trust: (await knownAddresses.has(client, account)) ? 'known' : 'other',
         // Under an overload clients give up and come back. A hash for a client that has left delays the others.
-        hasLeft: () => request.raw.socket.destroyed,
+        hasLeft: client.hasLeft,
       })
-      await knownAddresses.remember(request, account)
+      await knownAddresses.remember(client, account)
       return result
     })
 }

@@ -1,6 +1,6 @@
 import { type Counted, type CreateCounter, tooManyRequests } from './counters.ts'
 import type { KnownAddresses } from './known-addresses.ts'
-import { addressKey, type LimitedRequest, pairKey } from './limit-keys.ts'
+import { type LimitedClient, pairKey } from './limit-keys.ts'
 
 export interface MailLimiterOptions {
   /** Prefix of the names of the counters. */
@@ -13,7 +13,7 @@ export interface MailLimiterOptions {
 }
 
 /** Counts a request that sends a mail; throws `rate_limited` beyond the limit. */
-export type LimitMail = (request: LimitedRequest, account: string) => Promise<void>
+export type LimitMail = (client: Pick<LimitedClient, 'address'>, account: string) => Promise<void>
 
 const MINUTE = 60
 const HOUR = 60 * MINUTE
@@ -33,12 +33,12 @@ export function createMailLimiter(options: MailLimiterOptions): LimitMail {
   const pairs = createCounter(`${name}-pair`, HOUR)
   const ceiling = CEILING_FACTOR * limit
 
-  return async (request, accountName) => {
-    const address = addressKey(request)
+  return async (client, accountName) => {
+    const { address } = client
     const account = accountKey(accountName)
     const pair = pairKey(address, account)
     requireAtMost(limit, await addresses.count(address))
-    if (await knownAddresses.has(request, accountName)) return requireAtMost(limit, await pairs.count(pair))
+    if (await knownAddresses.has(client, accountName)) return requireAtMost(limit, await pairs.count(pair))
 
     // A refused request does not count: one address could reach the ceiling with these. Nor does it begin the hour of its pair.
     const soFar = await accounts.read(account)

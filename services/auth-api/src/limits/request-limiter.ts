@@ -1,10 +1,10 @@
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { boundKeys, tooManyRequests } from './counters.ts'
-import { addressKey, type LimitedRequest } from './limit-keys.ts'
+import type { LimitedClient } from './limit-keys.ts'
 import type { LimitStore } from './limit-store.ts'
 
 /** Counts a request; throws `rate_limited` beyond the limit of its address. */
-export type LimitRequest = (request: Pick<LimitedRequest, 'ip'>) => Promise<void>
+export type LimitRequest = (client: Pick<LimitedClient, 'address'>) => Promise<void>
 
 /** A replica counts this share of a limit by one command of Redis: one for each request would often take longer than the request. */
 const REPORTS_PER_LIMIT = 20
@@ -31,8 +31,7 @@ export function createRequestLimiter(store: LimitStore | undefined, requestsPerM
     })
   }
 
-  return async (request) => {
-    const address = addressKey(request)
+  return async ({ address }) => {
     try {
       const { consumedPoints, isFirstInDuration } = await memory.consume(address)
       if (isFirstInDuration) boundKey(address)

@@ -3,7 +3,8 @@ import type { Client } from '../http/client.ts'
 
 /** The sender of a request whose audit trail keeps nothing. */
 export const aClient = (audit: Partial<RequestAudit> = {}): Client => ({
-  request: { ip: '192.0.2.1', raw: { socket: { destroyed: false } } },
+  address: '192.0.2.1',
+  hasLeft: () => false,
   audit: {
     address: '192.0.2.1',
     agent: 'test',

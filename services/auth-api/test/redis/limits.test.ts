@@ -167,8 +167,7 @@ describe('limits in Redis', () => {
       await redis.run('config', 'set', 'maxmemory', String(used + 2 * 2 ** 20))
       const known = createKnownAddresses(store, (account) => account.padEnd(43, '='), 2_500)
       const clientOf = (n: number) => ({
-        ip: `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`,
-        raw: { socket: { destroyed: false } },
+        address: `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`,
       })
       for (let n = 0; n < 25_000; n += 500)
         await Promise.all(Array.from({ length: 500 }, (_, more) => known.remember(clientOf(n + more), 'ada')))
@@ -227,7 +226,7 @@ describe('limits in Redis', () => {
     await expect.poll(() => store.redis.status).toBe('ready')
     return store
   }
-  const HERE = { ip: '192.0.2.1', raw: { socket: { destroyed: false } } }
+  const HERE = { address: '192.0.2.1', hasLeft: () => false }
 
   it('are given back for all replicas', async () => {
     const logger = { info: () => undefined, warn: expect.fail }

@@ -72,10 +72,10 @@ describe.each(EACH)('a $topology of $image', ({ image, topology }) => {
       for (const key of keys)
         for (const [index, counter] of counters.entries())
           expect(await counter.count(key)).toMatchObject({ count: index + 1 })
-      const request = { ip: '203.0.113.1', raw: { socket: { destroyed: false } } }
+      const client = { address: '203.0.113.1' }
       const [here, elsewhere] = [1, 2].map(() => createKnownAddresses(store, (account) => account))
-      await here?.remember(request, 'ada')
-      expect(await elsewhere?.has(request, 'ada')).toBe(true)
+      await here?.remember(client, 'ada')
+      expect(await elsewhere?.has(client, 'ada')).toBe(true)
     } finally {
       redis.disconnect()
     }

@@ -96,14 +96,14 @@ export function createAccountGuard(
   async function verifyPassword(
     user: User,
     password: string | undefined,
-    { request, audit }: LoggedInClient,
+    client: LoggedInClient,
   ): Promise<void> {
     if (password === undefined) throw missingPassword()
     // The account is what a login of this user contains: guesses here and there are counted together.
-    await limitLogin(request, user[field] ?? user.userid, async (client) => {
-      const { matches } = await passwords.verify(password, user.passwordHash, client)
+    await limitLogin(client, user[field] ?? user.userid, async (hashClient) => {
+      const { matches } = await passwords.verify(password, user.passwordHash, hashClient)
       if (matches) return
-      audit.report({ name: 'current_password.refused', userid: user.userid })
+      client.audit.report({ name: 'current_password.refused', userid: user.userid })
       throw new AppError('wrong_password', 'The current password is wrong')
     })
   }

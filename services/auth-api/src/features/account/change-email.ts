@@ -62,7 +62,7 @@ export function createChangeEmail(
     { email, currentPassword }: { email: string; currentPassword: string | undefined },
     update: (proof: Proof) => Promise<Result>,
   ): Promise<Result> {
-    const { request, claims } = client
+    const { claims } = client
     const changeOf = (user: User): Change => {
       if (!needsCode(user, email)) return 'setEmail'
       if (currentPassword !== undefined || !hasPassword(user)) return 'confirmNewEmail'
@@ -73,9 +73,9 @@ export function createChangeEmail(
     const proof = await guard.begin(changeOf, client, currentPassword)
     if (isSameMailbox(proof.user, email)) return update(proof)
     // A mail counts for the user who causes it, and for the address that receives it, now or when the e-mail changes again.
-    await core.limitEmailChanges(request, claims.sub)
-    await core.limitEmailChangesTo(request, email)
-    if (!requiresConfirmation) return core.limitTakenEmails(request, claims.sub, () => update(proof))
+    await core.limitEmailChanges(client, claims.sub)
+    await core.limitEmailChangesTo(client, email)
+    if (!requiresConfirmation) return core.limitTakenEmails(client, claims.sub, () => update(proof))
     // Whether the e-mail is taken shows neither in the answer nor in its time.
     return roundUpDuration(() => update(proof))
   }

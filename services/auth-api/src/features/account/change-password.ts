@@ -12,7 +12,7 @@ import type { Proof } from './account-guard.ts'
 
 type ChangePasswordCore = Pick<
   Core,
-  'transaction' | 'guard' | 'passwords' | 'notify' | 'validity' | 'issueToken' | 'localNow'
+  'transaction' | 'guard' | 'hashFor' | 'notify' | 'validity' | 'issueToken' | 'localNow'
 >
 
 export interface PasswordChange {
@@ -26,7 +26,7 @@ export interface PasswordChange {
  * Throws `password_refused` with `violations`, and what the guard throws.
  */
 export function createChangePassword(core: ChangePasswordCore, policy: Config['policy']) {
-  const { transaction, guard, passwords, notify, validity, issueToken, localNow } = core
+  const { transaction, guard, hashFor, notify, validity, issueToken, localNow } = core
 
   /** Concurrent changes: the second fails, because the first has ended its token. */
   const store = (caller: Caller, proof: Proof, passwordHash: string): Promise<User> =>
@@ -54,8 +54,7 @@ export function createChangePassword(core: ChangePasswordCore, policy: Config['p
     // Cheaper than the hash of a guess, and says nothing about the current password.
     requirePolicy(password, policy)
     const proof = await guard.begin('changePassword', caller, currentPassword)
-    const client = { address: caller.audit.address, trust: 'known' } as const
-    const passwordHash = await passwords.hash(password, client)
+    const passwordHash = await hashFor(caller, 'known')(password)
     const readAt = toNumericDate(localNow())
     const user = await store(caller, proof, passwordHash)
     validity.forget(caller.claims)

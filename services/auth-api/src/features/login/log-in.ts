@@ -40,15 +40,15 @@ export function createLogIn(core: LogInCore, { field }: Config['login']) {
 
   async function logIn(
     { username, password }: Credentials,
-    client: HashClient,
+    hashClient: HashClient,
     audit: RequestAudit,
   ): Promise<IssuedToken> {
     // This comes before the database is asked: under an overload most logins end here.
-    passwords.requireRoom(client)
+    passwords.requireRoom(hashClient)
     const readAt = toNumericDate(localNow())
     const user = await users.findByLogin(field, username)
     // Verified for unknown and deleted users too: the time must not reveal which users exist.
-    const verification = await passwords.verify(password, user?.passwordHash, client)
+    const verification = await passwords.verify(password, user?.passwordHash, hashClient)
     if (user && !verification.matches && verification.unusable)
       warnOfUnusableHash(core, user, verification.unusable)
     if (!user || user.deletedAt || !verification.matches) {
@@ -65,10 +65,10 @@ export function createLogIn(core: LogInCore, { field }: Config['login']) {
     return issueToken(user, readAt, audit)
   }
 
-  return (credentials: Credentials, { request, audit }: Client): Promise<IssuedToken> =>
+  return (credentials: Credentials, client: Client): Promise<IssuedToken> =>
     // Whether the user exists shows neither in the answer nor in its time.
     roundUpRefusal('invalid_credentials', () =>
-      limitLogin(request, credentials.username, (client) => logIn(credentials, client, audit)),
+      limitLogin(client, credentials.username, (hashClient) => logIn(credentials, hashClient, client.audit)),
     )
 }
 

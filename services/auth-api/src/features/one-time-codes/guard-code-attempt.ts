@@ -17,7 +17,7 @@ export interface CodeAttempt extends RequestEvent {
  */
 export const guardCodeAttempt = <Result>(
   { limitCodes }: Pick<Core, 'limitCodes'>,
-  { request, audit }: Client,
+  client: Client,
   { account, ...refusal }: CodeAttempt,
   attempt: () => Promise<Result>,
-): Promise<Result> => limitCodes(request, account, () => reportRefusal(audit, refusal, attempt))
+): Promise<Result> => limitCodes(client, account, () => reportRefusal(client.audit, refusal, attempt))

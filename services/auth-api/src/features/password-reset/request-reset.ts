@@ -64,9 +64,9 @@ export function createRequestReset(core: RequestResetCore, { ttlSeconds }: Confi
     return token
   }
 
-  return async (email: string, { request, audit }: Client): Promise<string> => {
-    await limitResets(request, email)
+  return async (email: string, client: Client): Promise<string> => {
+    await limitResets(client, email)
     // Whether the e-mail is known shows neither in the answer nor in its time.
-    return roundUpDuration(() => store(email, audit))
+    return roundUpDuration(() => store(email, client.audit))
   }
 }

@@ -13,7 +13,7 @@ import { resetRefused } from './confirm-code.ts'
 
 type SetPasswordCore = Pick<
   Core,
-  'limitCodes' | 'db' | 'transaction' | 'users' | 'notify' | 'codeSecrets' | 'passwords' | 'sharedNow'
+  'limitCodes' | 'db' | 'transaction' | 'users' | 'notify' | 'codeSecrets' | 'hashFor' | 'sharedNow'
 >
 
 export interface NewPassword {
@@ -38,12 +38,11 @@ export function createSetPassword(
   core: SetPasswordCore,
   { policy, reset: { attempts } }: Pick<Config, 'policy' | 'reset'>,
 ) {
-  const { passwords, sharedNow } = core
+  const { hashFor, sharedNow } = core
   // The codes that may be tried are counted together with the new passwords.
   const maxHashes = attempts + HASHES_BEYOND_ATTEMPTS
 
   async function setPassword({ email, token, password }: NewPassword, client: Client): Promise<string> {
-    const { address } = client.audit
     const reset = await getUsable(core, email, token)
     requirePolicy(password, policy)
     // The database counts before the password is hashed, so that concurrent calls cannot exceed the maximum.
@@ -54,7 +53,7 @@ export function createSetPassword(
     )
     if (!isCounted) throw resetRefused()
     // The token of a confirmed reset came from the owner's mailbox.
-    const passwordHash = await passwords.hash(password, { address, trust: 'known' })
+    const passwordHash = await hashFor(client, 'known')(password)
     await store(core, reset, passwordHash, client)
     return token
   }

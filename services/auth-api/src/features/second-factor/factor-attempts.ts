@@ -23,10 +23,11 @@ export interface FactorAttempt {
  */
 export function limitAttempt<Result>(
   { accountKey, knownAddresses, limitFactors, guessTotal, notifyFailedFactor, count }: SecondFactor,
-  { request, audit }: Client,
+  client: Client,
   { kind, followsPassword = false, ...attempt }: FactorAttempt,
   work: () => Promise<Result>,
 ): Promise<Result> {
+  const { audit } = client
   const { userid } = attempt
   const { name, isGuessable = false, refusal = CODE_REFUSED } = kind
 
@@ -35,10 +36,10 @@ export function limitAttempt<Result>(
     if (followsPassword) notifyFailedFactor({ account: accountKey(userid), userid, audit })
   }
   async function workWithinTotal(): Promise<Result> {
-    const mayBeGuess = isGuessable && followsPassword && !(await knownAddresses.has(request, userid))
+    const mayBeGuess = isGuessable && followsPassword && !(await knownAddresses.has(client, userid))
     return mayBeGuess ? guessTotal.limit(userid, audit.address, work) : work()
   }
-  const limited = limitFactors(request, { ...attempt, isGuessable }, () =>
+  const limited = limitFactors(client, { ...attempt, isGuessable }, () =>
     reportRefusal({ report }, { ...refusal, userid }, workWithinTotal),
   )
   return count(name, limited)

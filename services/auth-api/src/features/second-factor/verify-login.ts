@@ -35,7 +35,7 @@ export async function verifyLogin(
     logIn(secondFactor, { challenge, verify, userid, userNotFound }, client),
   )
   await notifyNewClient(user, client.audit)
-  await knownAddresses.remember(client.request, user[field] ?? user.userid)
+  await knownAddresses.remember(client, user[field] ?? user.userid)
   return issued
 }
 

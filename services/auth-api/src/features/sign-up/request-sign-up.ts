@@ -13,7 +13,7 @@ import { createSignUpRepository } from './sign-up-repository.ts'
 
 type RequestSignUpCore = Pick<
   Core,
-  'limitSignUps' | 'transaction' | 'usersIn' | 'mails' | 'codeSecrets' | 'passwords' | 'sharedNow'
+  'limitSignUps' | 'transaction' | 'usersIn' | 'mails' | 'codeSecrets' | 'hashFor' | 'sharedNow'
 >
 
 export interface SignUpRequest {
@@ -34,7 +34,7 @@ export function createRequestSignUp(
   core: RequestSignUpCore,
   { policy, signUp: { domains }, reset: { ttlSeconds } }: Pick<Config, 'policy' | 'signUp' | 'reset'>,
 ) {
-  const { limitSignUps, transaction, usersIn, mails, passwords, sharedNow } = core
+  const { limitSignUps, transaction, usersIn, mails, hashFor, sharedNow } = core
   const secrets = core.codeSecrets.signup
 
   async function store(signUp: SignUpRequest, passwordHash: string): Promise<string> {
@@ -68,15 +68,14 @@ export function createRequestSignUp(
     return mails.accept(db, { template: 'sign-up', to: email, language, variables, expiresAt })
   }
 
-  return async (signUp: SignUpRequest, { request, audit }: Client): Promise<string> => {
+  return async (signUp: SignUpRequest, client: Client): Promise<string> => {
     // Cheap checks come before anything is counted or hashed.
     if (!isAllowed(signUp.email, domains)) throw domainRefused()
     requirePolicy(signUp.password, policy)
-    await limitSignUps(request, signUp.email)
-    const client = { address: audit.address, trust: 'other' } as const
-    const passwordHash = await passwords.hash(signUp.password, client)
+    await limitSignUps(client, signUp.email)
+    const passwordHash = await hashFor(client, 'other')(signUp.password)
     const token = await roundUpDuration(() => store(signUp, passwordHash))
-    audit.report({ name: 'signup.requested' })
+    client.audit.report({ name: 'signup.requested' })
     return token
   }
 }
