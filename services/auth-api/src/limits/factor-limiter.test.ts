@@ -1,4 +1,4 @@
-import { AppError } from '@latchkey/shared/errors/app-error.ts'
+import { AppError, type ErrorCode } from '@latchkey/shared/errors/app-error.ts'
 import { describe, expect, it } from 'vitest'
 import { type CreateCounter, createCounterFactory } from './counters.ts'
 import { createFactorLimiter, type LimitedAttempt } from './factor-limiter.ts'
@@ -40,7 +40,8 @@ function limiting(failuresPerMinute = 1_000) {
   return { limitFactors, knownAddresses, spent }
 }
 
-const refuse = () => Promise.reject(new AppError('second_factor_refused', 'wrong'))
+const refuseWith = (code: ErrorCode) => (): Promise<never> => Promise.reject(new AppError(code, 'wrong'))
+const refuse = refuseWith('second_factor_refused')
 const outcomeOf = (attempt: Promise<unknown>): Promise<string> =>
   attempt.then(
     () => 'right',
@@ -111,10 +112,25 @@ describe('the guesses of a day', () => {
     expect((await spent())[`factor-day:${ACCOUNT}`], 'of those that were judged').toBe(100)
   })
 
-  it('are not spent by right codes', async () => {
+  it.each([
+    { what: 'right codes', work: async () => undefined as never, outcome: 'right' },
+    {
+      what: 'codes that no challenge takes',
+      work: refuseWith('challenge_refused'),
+      outcome: 'challenge_refused',
+    },
+    { what: 'codes that nobody could judge', work: refuseWith('unavailable'), outcome: 'unavailable' },
+  ])('are not spent by $what', async ({ work, outcome }) => {
     const { limitFactors, spent } = limiting()
-    for (let host = 0; host < 120; host++)
-      expect(await guess(limitFactors, host, async () => undefined as never)).toBe('right')
+    for (let host = 0; host < 120; host++) expect(await guess(limitFactors, host, work)).toBe(outcome)
     expect(await spent()).toEqual({})
   })
+})
+
+it('takes five codes for a challenge, and no sixth', async () => {
+  const { limitFactors } = limiting()
+  const attempt = { userid: ACCOUNT, purpose: 'login', challenge: 'c', isGuessable: true } as const
+  for (let code = 0; code < 5; code++)
+    expect(await outcomeOf(limitFactors(HERE, attempt, refuse))).toBe('second_factor_refused')
+  expect(await outcomeOf(limitFactors(HERE, attempt, async () => undefined))).toBe('challenge_refused')
 })

@@ -26,7 +26,7 @@ it.each([
 ])('delays $what to the next step', async ({ work }) => {
   expect(await settlesAtOnce(work)).toBe(false)
   const waits = recordWaits()
-  vi.spyOn(performance, 'now').mockReturnValueOnce(1_000).mockReturnValueOnce(1_032)
+  vi.spyOn(performance, 'now').mockReturnValueOnce(1_010).mockReturnValueOnce(1_042)
   await work().catch(() => undefined)
   expect(waits, 'the work took 32 ms, and steps have 25').toEqual([18])
 })
