@@ -1,9 +1,6 @@
-import type { InitSystem } from './init-system.ts'
-
 /** A service to be installed, checked: its files are rendered from it. */
 export interface Service {
   readonly name: string
-  readonly system: InitSystem
   /** `/`, or the folder where the files of the host are mounted that runs the service. */
   readonly root: string
   /** The description, in one line. */

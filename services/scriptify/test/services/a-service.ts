@@ -1,9 +1,8 @@
 import type { Service } from '../../src/services/service.ts'
-import { systemd } from '../../src/services/systems/systemd.ts'
 
 /** A checked service of another host: what its init system can do does not depend on this machine. */
 export const aService = (changes: Partial<Service> = {}): Service => ({
-  ...{ name: 'importer', system: systemd, root: '/elsewhere' },
+  ...{ name: 'importer', root: '/elsewhere' },
   description: 'an importer',
   command: ['/usr/bin/php8.4', '/srv/call.php'],
   possiblePaths: [],

@@ -41,13 +41,14 @@ async function launch(
   const below = (text: string) => text.replaceAll(FOLDERS, (found) => `${path}${found}`)
   const files = await renderService(
     aService({
-      ...{ name: 'probe', system, root: '/', user },
+      ...{ name: 'probe', root: '/', user },
       command: ['/bin/sh', '-c', `env -0 > ${result}/draft && mv ${result}/draft ${result}/environment`],
       interval: undefined,
       rootdir: result,
       environment: { ...environment, LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: join(loaded, 'program') },
       schedule: system === crond ? '@daily' : undefined,
     }),
+    system,
   )
   for (const file of files) {
     const target = below(file.path)

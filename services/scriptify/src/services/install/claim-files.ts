@@ -8,9 +8,9 @@ import type { ParsedService } from './parse-service.ts'
 import { neededExtras } from './render-service.ts'
 
 /** Finds the extra files of this service that can be written; an optional one is left out if its folder does not exist. */
-export async function findExtras(service: ParsedService): Promise<ExtraFile[]> {
+export async function findExtras(service: ParsedService, system: InitSystem): Promise<ExtraFile[]> {
   const { name, root } = service
-  const needed = neededExtras(service)
+  const needed = neededExtras(service, system)
   const folders = await Promise.all(
     needed.map((extra) => lstatIfAny(join(root, dirname(extraPath(extra, name))))),
   )
@@ -23,6 +23,7 @@ export async function findExtras(service: ParsedService): Promise<ExtraFile[]> {
  */
 export async function claimFiles(
   service: ParsedService,
+  system: InitSystem,
   {
     systems,
     extras,
@@ -30,8 +31,8 @@ export async function claimFiles(
     force,
   }: { systems: readonly InitSystem[]; extras: readonly ExtraFile[]; found: FoundService; force: boolean },
 ): Promise<FoundFile[]> {
-  await requireFolders(service)
-  const { name, system, root } = service
+  await requireFolders(service, system)
+  const { name, root } = service
   const { units, environment, launcher } = found
   const unit = units.find((known) => known.system === system)
   const written = extras.map((extra) => join(root, extraPath(extra, name)))
@@ -45,7 +46,7 @@ export async function claimFiles(
     throw new CliError(`${name} is installed for ${other.system.name}: uninstall it first`, EXIT.usage)
   }
   if (unit === undefined) {
-    await requireFreeName(service, systems)
+    await requireFreeName(service, system, systems)
     return files
   }
   if (!force) {
@@ -69,7 +70,7 @@ function requireExpectedKind(
   throw new CliError(`${name} is installed ${how} a schedule: uninstall it first`, EXIT.usage)
 }
 
-async function requireFolders({ name, system, root }: ParsedService): Promise<void> {
+async function requireFolders({ name, root }: ParsedService, system: InitSystem): Promise<void> {
   for (const folder of [unitFolder(system), dirname(SCRIPTIFY_DIR)]) await requireFolder(root, folder)
   for (const folder of ownFolders(system, name)) {
     if (await lstatIfAny(join(root, folder))) await requireFolder(root, folder)
@@ -78,7 +79,8 @@ async function requireFolders({ name, system, root }: ParsedService): Promise<vo
 
 /** Refuses the name of a service that scriptify did not install: one would hide the other. */
 async function requireFreeName(
-  { name, system, root }: ParsedService,
+  { name, root }: ParsedService,
+  system: InitSystem,
   systems: readonly InitSystem[],
 ): Promise<void> {
   const paths = systems

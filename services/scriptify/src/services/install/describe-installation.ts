@@ -4,8 +4,8 @@ import { announceCommands, type Installation, replacesUnit } from './put-in-plac
 
 /** All that an installation would do. The value of a variable may be a secret, so it is masked. */
 export function describeInstallation(installation: Installation): string[] {
-  const { service, options, files, kept } = installation
-  const { root, system, name, schedule } = service
+  const { service, system, options, files, kept } = installation
+  const { root, name, schedule } = service
   const commands = [
     ...announceCommands(installation),
     ...(options.start ? system.controlCommands(name, 'restart', schedule !== undefined) : []),
@@ -22,10 +22,10 @@ export function describeInstallation(installation: Installation): string[] {
 
 /** What an installation has done, and what the admin has to do next. */
 export async function reportInstallation(installation: Installation): Promise<string[]> {
-  const { service, files, kept } = installation
+  const { service, system, files, kept } = installation
   const paths = files.map(({ path }) => join(service.root, path)).join(', ')
   return [
-    `Installed ${service.name} for ${service.system.name}: ${paths}`,
+    `Installed ${service.name} for ${system.name}: ${paths}`,
     ...(service.user === undefined ? ['It runs as root; --user gives it its own account'] : []),
     ...(await nextSteps(installation)),
     ...(kept.length > 0 ? [`Kept: ${kept.join(', ')}`] : []),
@@ -33,8 +33,8 @@ export async function reportInstallation(installation: Installation): Promise<st
 }
 
 async function nextSteps(installation: Installation): Promise<string[]> {
-  const { service, options } = installation
-  const { name, system, root } = service
+  const { service, system, options } = installation
+  const { name, root } = service
   const elsewhere = root !== '/'
   const reason = elsewhere ? undefined : system.reasonAgainst('start')
   const startsByItself = options.start || system.refuses['--start'] !== undefined
@@ -52,7 +52,8 @@ async function nextSteps(installation: Installation): Promise<string[]> {
 
 /** The service that this one replaces may have been enabled. */
 async function startsAtBoot({
-  service: { name, system, root },
+  service: { name, root },
+  system,
   options: { enable },
 }: Installation): Promise<boolean> {
   if (enable || system.refuses['--enable'] !== undefined) return true

@@ -6,7 +6,6 @@ import type { InitSystem } from '../init-system.ts'
 import { inspectService } from '../inspect-service.ts'
 import { listServices } from '../list-services.ts'
 import { environmentFile } from '../paths.ts'
-import type { Service } from '../service.ts'
 import { requireServiceName } from '../service-name.ts'
 import { findAccount } from './account.ts'
 import { claimFiles, findExtras } from './claim-files.ts'
@@ -39,7 +38,7 @@ export async function* installService(
   }
   await putInPlace(installation)
   yield* await reportInstallation(installation)
-  if (given.start) await start(installation.service)
+  if (given.start) await start(installation)
 }
 
 async function prepare(given: InstallOptions, { systems, env }: InstallContext): Promise<Installation> {
@@ -53,8 +52,8 @@ async function prepare(given: InstallOptions, { systems, env }: InstallContext):
   requireHost(options, system)
   const { user, group } = parsed
   const account = user === undefined ? undefined : await findAccount({ user, group }, root)
-  const extras = await findExtras(parsed)
-  const existing = await claimFiles(parsed, { systems, extras, found, force: options.force === true })
+  const extras = await findExtras(parsed, system)
+  const existing = await claimFiles(parsed, system, { systems, extras, found, force: options.force === true })
   const environmentPath = join(root, environmentFile(name))
   const keptEnvironment = existing.find(({ path }) => path === environmentPath)?.text ?? ''
   requireReadableEnvFile(keptEnvironment, environmentPath)
@@ -67,9 +66,9 @@ async function prepare(given: InstallOptions, { systems, env }: InstallContext):
   })
   const service = { ...parsed, ...command }
   const recorded = { ...options, rootdir: writtenFolder(options) }
-  const files = await renderService(service, { keptEnvironment, extras, recorded })
+  const files = await renderService(service, system, { keptEnvironment, extras, recorded })
   const variables = Object.keys(keptVariables).filter((each) => !Object.hasOwn(parsed.environment, each))
-  return { service, options, files, existing, kept: [...kept, ...variables] }
+  return { service, system, options, files, existing, kept: [...kept, ...variables] }
 }
 
 /** The init system that is given, else that of the service to be replaced, else the first. */
@@ -98,7 +97,7 @@ function requireHost({ root, ...wanted }: InstallOptions, system: InitSystem): v
   }
 }
 
-const start = ({ name, system, schedule }: Service): Promise<void> =>
+const start = ({ service: { name, schedule }, system }: Installation): Promise<void> =>
   startService({
     name,
     system,

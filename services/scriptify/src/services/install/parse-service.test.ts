@@ -27,7 +27,7 @@ const refusal = (says: string) =>
 describe('parseService', () => {
   it('fills in the defaults of the init system', () => {
     expect(parse()).toEqual({
-      ...{ name: 'importer', system: systemd, root: '/' },
+      ...{ name: 'importer', root: '/' },
       description: '\\Jobs\\Importer::work by scriptify',
       user: undefined,
       group: undefined,

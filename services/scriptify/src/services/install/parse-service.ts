@@ -32,7 +32,7 @@ export function parseService(
   const schedule = system.schedule?.parse(options.schedule)
   const isRepeated = options.daemon ?? schedule === undefined
   return {
-    ...{ name, system, root, schedule },
+    ...{ name, root, schedule },
     description:
       options.description === undefined ? describe(reference) : parseDescription(options.description),
     ...parseAccount(options),

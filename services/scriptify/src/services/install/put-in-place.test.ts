@@ -32,9 +32,16 @@ function anInstallation({ present }: { present?: string } = {}) {
   mkdirSync(join(path, '..'), { recursive: true })
   if (present !== undefined) writeFileSync(path, present)
   const existing = present === undefined ? [] : [{ path, owner: 'own', stats: statSync(path) }]
-  const service = aService({ root, system: systemd })
+  const service = aService({ root })
   const files = [{ path: UNIT, mode: 0o644, content: 'this' }]
-  const installation = { service, options: { name: 'importer', root }, files, existing, kept: [] }
+  const installation = {
+    service,
+    system: systemd,
+    options: { name: 'importer', root },
+    files,
+    existing,
+    kept: [],
+  }
   return { installation: installation as unknown as Installation, path }
 }
 

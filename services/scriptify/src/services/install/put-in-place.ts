@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { CliError, EXIT, errorMessage } from '../../io/cli-error.ts'
 import { createFolders, removeEmptyFolders } from '../folders.ts'
-import type { ControlCommand } from '../init-system.ts'
+import type { ControlCommand, InitSystem } from '../init-system.ts'
 import type { FoundFile } from '../inspect-service.ts'
 import { ownFolders, unitFile } from '../paths.ts'
 import { type FileOperations, type Replacement, removeLeftovers, replaceFiles } from '../replace-files.ts'
@@ -13,6 +13,7 @@ import type { ServiceFile } from './render-service.ts'
 /** All that an installation writes and replaces. */
 export interface Installation {
   readonly service: Service
+  readonly system: InitSystem
   readonly options: InstallOptions
   readonly files: readonly ServiceFile[]
   readonly existing: readonly FoundFile[]
@@ -41,18 +42,22 @@ function reasonOf(error: unknown, { service: { name } }: Installation): string {
 
 /** Commands that make the init system of this host read the service; none for another host. */
 export const announceCommands = ({
-  service: { root, name, system, schedule },
+  service: { root, name, schedule },
+  system,
   options: { enable = false },
-}: Pick<Installation, 'service' | 'options'>): readonly ControlCommand[] =>
+}: Pick<Installation, 'service' | 'system' | 'options'>): readonly ControlCommand[] =>
   root === '/' ? system.reloadCommands(name, { enable, isScheduled: schedule !== undefined }) : []
 
 /** Whether a service of this name and init system is replaced. */
-export const replacesUnit = ({ service: { root, system, name }, existing }: Installation): boolean =>
+export const replacesUnit = ({ service: { root, name }, system, existing }: Installation): boolean =>
   existing.some(({ path }) => path === join(root, unitFile(system, name)))
 
 async function write(installation: Installation, operations: FileOperations | undefined): Promise<void> {
   const announce = () => controlAll(announceCommands(installation))
-  const { root, system, name } = installation.service
+  const {
+    service: { root, name },
+    system,
+  } = installation
   const created = await createFolders(ownFolders(system, name).map((folder) => join(root, folder)))
   const replacements = findReplacements(installation)
   try {
@@ -79,11 +84,11 @@ function findReplacements({ service: { root }, files, existing }: Installation):
 
 /** Commands that make the init system read again what was there before. */
 function rollbackCommands(installation: Installation): ControlCommand[] {
-  const { service, options } = installation
+  const { service, system, options } = installation
   if (service.root !== '/') return []
   const commands = replacesUnit(installation)
-    ? announceCommands({ service, options: { ...options, enable: false } })
-    : service.system.forgetCommands(service.name)
+    ? announceCommands({ service, system, options: { ...options, enable: false } })
+    : system.forgetCommands(service.name)
   // The first failure is the one to report.
   return commands.map(({ words }) => optionalCommand(...words))
 }

@@ -85,7 +85,7 @@ export HOME USER LOGNAME
         schedule: system === crond ? '*/5 * * * *' : undefined,
       }
       for (const changes of [{ schedule: limits.schedule }, limits]) {
-        const files = await renderService(aHostileService({ system, ...changes }))
+        const files = await renderService(aHostileService(changes), system)
         for (const { path, content } of files.filter((file) => file.content.startsWith('#!')))
           expect(spawnSync('shellcheck', ['-'], { input: content, encoding: 'utf8' }).stdout, path).toBe('')
       }
@@ -96,19 +96,19 @@ export HOME USER LOGNAME
     'passes %j to a shell, and refuses it for systemd, which would drop it',
     async (value) => {
       const environment = { A: value }
-      await expect(renderService(aService({ environment }))).rejects.toMatchObject({
+      await expect(renderService(aService({ environment }), systemd)).rejects.toMatchObject({
         exitCode: 2,
         message: expect.stringMatching(/^--env A: systemd drops a value with a Unicode noncharacter/),
       })
-      const [file] = await renderService(aService({ system: crond, environment }))
+      const [file] = await renderService(aService({ environment }), crond)
       expect(file?.content).toContain(`A="${value}"`)
     },
   )
 
   it('writes no line that systemd would not read', async () => {
     const command = ['/usr/bin/php8.4', ...Array.from({ length: 10 }, () => '%'.repeat(60_000))] as const
-    await expect(renderService(aService({ command }))).rejects.toThrow('over 1 MiB')
-    expect(await renderService(aService({ system: crond, command }))).toHaveLength(4)
+    await expect(renderService(aService({ command }), systemd)).rejects.toThrow('over 1 MiB')
+    expect(await renderService(aService({ command }), crond)).toHaveLength(4)
   })
 
   it.each([
@@ -129,13 +129,13 @@ export HOME USER LOGNAME
     const path = join(dir.path, 'runit')
     if (template !== undefined) await writeFile(path, template)
     const system = { ...systemd, template: path }
-    await expect(renderService(aService({ system }))).rejects.toThrow(says)
+    await expect(renderService(aService(), system)).rejects.toThrow(says)
   })
 
   it.each(INIT_SYSTEMS)(
     'lets only root read secrets, and everybody the file that $name reads',
     async (system) => {
-      const files = await renderService(aHostileService({ system, user: 'app' }))
+      const files = await renderService(aHostileService({ user: 'app' }), system)
       const secret = files.filter(({ path }) => path.startsWith('/etc/scriptify/'))
       expect(secret.every(({ mode }) => (mode & 0o077) === 0)).toBe(true)
       expect(files.filter(({ content }) => content.includes('PLAIN=')).map(({ path }) => path)).toEqual([
@@ -147,6 +147,6 @@ export HOME USER LOGNAME
 
 async function describeFiles(system: InitSystem, changes: Partial<Service> = {}): Promise<string> {
   const schedule = system === crond ? '*/5 * * * *' : undefined
-  const files = await renderService(aHostileService({ system, schedule, ...changes }))
+  const files = await renderService(aHostileService({ schedule, ...changes }), system)
   return files.map(({ path, mode, content }) => `==> ${path} ${mode.toString(8)}\n${content}`).join('\n')
 }

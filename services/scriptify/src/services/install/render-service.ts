@@ -34,9 +34,10 @@ interface RenderOptions {
  */
 export async function renderService(
   service: Service,
-  { keptEnvironment = '', extras = neededExtras(service), recorded = {} }: RenderOptions = {},
+  system: InitSystem,
+  { keptEnvironment = '', extras = neededExtras(service, system), recorded = {} }: RenderOptions = {},
 ): Promise<ServiceFile[]> {
-  const { name, system } = service
+  const { name } = service
   const unit = await system.render(service)
   const common = { name, mark: ownershipMark(name, system) }
   const output = system.log(name)
@@ -66,7 +67,7 @@ const withoutHeader = (text: string): string =>
     .join('\n')
 
 /** The extra files of a service, with or without a schedule. */
-export const neededExtras = ({ system, schedule }: Pick<Service, 'system' | 'schedule'>): ExtraFile[] =>
+export const neededExtras = ({ schedule }: Pick<Service, 'schedule'>, system: InitSystem): ExtraFile[] =>
   system.extraFiles.filter((extra) => extra.isNeeded({ isScheduled: schedule !== undefined }))
 
 interface Values {

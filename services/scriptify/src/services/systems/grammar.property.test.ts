@@ -94,7 +94,7 @@ describe('a crontab', () => {
     .map(({ argument, rootdir, ...given }) =>
       aService({
         ...given,
-        ...{ system: crond, root: '/', environment: { SOME: argument } },
+        ...{ root: '/', environment: { SOME: argument } },
         rootdir: `/srv/${rootdir}`,
         command: ['/usr/bin/node', argument],
       }),
@@ -102,7 +102,7 @@ describe('a crontab', () => {
 
   it('has one job, at its schedule, and no % that cron would read as a line end', async () => {
     const property = fc.asyncProperty(definitions, async (service) => {
-      const unit = (await renderService(service)).at(-1)
+      const unit = (await renderService(service, crond)).at(-1)
       const jobs = unit?.content.split('\n').filter((line) => !/^(#|[A-Z]+=|$)/.test(line))
       expect(jobs).toEqual([`${service.schedule} root /etc/scriptify/importer.run`])
     })
