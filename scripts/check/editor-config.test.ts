@@ -25,7 +25,7 @@ describe('the formatting by .editorconfig', () => {
     { file: 'a.sql', text: 'select 1', faults: ['a.sql:1 does not end with a newline'] },
     { file: 'a.php', text: '<?php\r\n', faults: ['a.php:1 ends with a carriage return'] },
     { file: 'docs/a.go', text: 'func a() {\n\tb()\n}\n', faults: [] },
-    { file: 'config/Caddyfile', text: '{\n  a\n}\n', faults: ['config/Caddyfile:2 is not indented by tabs'] },
+    { file: 'deploy/Caddyfile', text: '{\n  a\n}\n', faults: ['deploy/Caddyfile:2 is not indented by tabs'] },
     { file: 'templates/emails/en/a.text', text: '-- \n', faults: [] },
     { file: 'other/a.text', text: '-- \n', faults: ['other/a.text:1 ends with a blank'] },
   ])('finds $faults in $file', ({ file, text, faults }) => {
