@@ -38,7 +38,7 @@ const read = (settings: string, name: string) =>
 
 it('replaces every secret under load without losing a login, a mail or a session, and ends the former ones', async () => {
   await using mailbox = await openMailbox('0.0.0.0')
-  const url = (password: string) => `smtp://host.docker.internal:${mailbox.port}?key=${password}`
+  const url = (password: string) => `smtp://host.docker.internal:${mailbox.port}?name=${password}`
   const { project, logins, resets } = await startLoaded('postgres', url('former'))
   const { get, inside, post, shell } = project
   const [api, worker] = [await secretsOf(project, 'auth-api'), await secretsOf(project, 'mailer-worker')]
