@@ -8,7 +8,18 @@ import { beforeAll, describe, expect, it } from 'vitest'
 
 const CHECKOUT = [
   ...['.npmrc', 'package.json', 'package-lock.json'],
-  ...['admin', 'config', 'deploy', 'extensions', 'scripts', 'services', 'shared', 'templates'],
+  ...[
+    'admin',
+    'config',
+    'deploy',
+    'extensions',
+    'packages',
+    'scripts',
+    'services',
+    'shared',
+    'templates',
+    'test-support',
+  ],
 ]
 
 beforeAll(() => Promise.all([builtServiceImages(), builtScriptifyImage()]))
