@@ -1,5 +1,6 @@
 import bcryptLibrary from '@node-rs/bcrypt'
 import { expect, it, onTestFinished, vi } from 'vitest'
+import { NO_PASSWORD } from '../users/user.ts'
 import { getScheme } from './schemes.ts'
 import { sha1 } from './sha1.ts'
 import { verifyStored } from './verify-stored.ts'
@@ -60,6 +61,14 @@ it('a refusal costs a verification by each scheme that is accepted', async () =>
       stored,
     ).toEqual([1, 1, 1])
   }
+})
+
+it.each([
+  { what: 'an unknown user', stored: undefined, refusal: { matches: false } },
+  { what: 'an account without a password', stored: NO_PASSWORD, refusal: { matches: false } },
+  { what: 'text', stored: 'x', refusal: { matches: false, unusable: 'has no known scheme' } },
+])('says of $what whether its hash is at fault', async ({ stored, refusal }) => {
+  expect(await verifyStored('x', stored, { scheme: 'sha1', accepted: ['sha1'] })).toEqual(refusal)
 })
 
 it.each([
