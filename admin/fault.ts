@@ -1,4 +1,4 @@
-/** What is wrong with a value. It does not contain the value, which may be a secret. */
+/** A fault of a value. It does not contain the value, which may be a secret. */
 export interface Fault {
   field: string
   reason: string

@@ -25,7 +25,7 @@ const pages = findPages(ROOT)
   .sort((a, b) => rankOf(a.page) - rankOf(b.page))
 
 /**
- * What a page's script begins with: `npm start` starts Latchkey in the background, in place of another start, and shows
+ * Functions for the script of a page: `npm start` starts Latchkey in the background, in place of another start, and shows
  * what it prints; `newest_code` prints the code of the newest mail.
  */
 const FUNCTIONS = `
@@ -81,7 +81,7 @@ afterAll(async () => {
   await database?.[Symbol.asyncDispose]()
 })
 
-/** What a reader replaces: addresses, the code of the newest mail. A second installation would only repeat the first. */
+/** Replaces the same as a reader: addresses, the code of the newest mail. A second installation would repeat the first. */
 const asPasted = (page: string) => (text: string) =>
   text
     .replaceAll('localhost:8080', `localhost:${env.PORT}`)

@@ -2,7 +2,7 @@
 export interface Area {
   need: string
   suites: readonly string[]
-  /** What happens where it does not hold. */
+  /** The consequence where it does not hold. */
   breaks: string
 }
 

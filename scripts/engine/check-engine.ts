@@ -76,7 +76,7 @@ async function warnOfQueue(db: Database): Promise<void> {
   if (faults.length > 0) console.error(`Warning: ${describeDifferences(faults)}`)
 }
 
-/** What Vitest writes about a file. */
+/** The result that Vitest writes about a file. */
 interface SuiteResult {
   name: string
   message: string

@@ -29,7 +29,7 @@ export function launchHere(
     launched: open(),
     output: () => written.flatMap(({ mock }) => mock.calls.map(([text]) => String(text))).join(''),
     exitCode: () => process.exitCode,
-    /** How many parts were opened. */
+    /** Returns the number of parts that were opened. */
     openedCount: () => count,
     async [Symbol.asyncDispose]() {
       await opened.disposeAsync()

@@ -8,7 +8,7 @@ import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import { parseConfig as parseAuthApi } from '../../services/auth-api/src/config.ts'
 import { parseConfig as parseMailerWorker } from '../../services/mailer-worker/src/config.ts'
 
-/** What `npm start` provides where no setting does; the real addresses are known later. */
+/** The values that `npm start` provides where no setting does; the real addresses are known later. */
 const providedIn = (environment?: string) => ({
   DATABASE_URL: 'postgres://embedded',
   QUEUE_URL: 'postgres://embedded',

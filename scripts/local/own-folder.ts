@@ -26,7 +26,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Whether it has ended, and its parent does not know yet, as in a container whose first process waits for none. */
+/** True where it has ended and its parent does not know yet, as in a container whose first process waits for none. */
 function isZombie(pid: number): boolean {
   const stat = `/proc/${pid}/stat`
   return existsSync(stat) && /\) Z /.test(readFileSync(stat, 'utf8'))

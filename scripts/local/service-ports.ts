@@ -17,7 +17,7 @@ export async function requireFreePorts(environment: Environment): Promise<void> 
   }
 }
 
-/** Whether another process listens on the METRICS_PORT of a worker's environment. */
+/** True where another process listens on the METRICS_PORT of a worker's environment. */
 export async function isMetricsPortTaken(environment: Environment): Promise<boolean> {
   const { HOST, METRICS_PORT } = parseSettings(['HOST', 'METRICS_PORT'], environment)
   const error = await tryToListen(HOST, METRICS_PORT)

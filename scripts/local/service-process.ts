@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Lifecycle } from '@latchkey/shared/lifecycle/run-service.ts'
 
-/** What a service sends to its launcher once it is ready. */
+/** The message that a service sends to its launcher once it is ready. */
 export interface ReadyMessage {
   ready: true
   address?: string
@@ -25,7 +25,7 @@ export interface ServiceProcess {
   /** The options and the file of Node. */
   args: readonly string[]
   environment: NodeJS.ProcessEnv
-  /** How long it may take to stop after SIGTERM before it is killed. */
+  /** The time that it may take to stop after SIGTERM before it is killed. */
   stopTimeoutMs: number
 }
 

@@ -46,7 +46,7 @@ function readEnvironment(ancestor: number, file: string): string {
   return read(pid ?? 0, 'environ')
 }
 
-/** What signs tokens is in the environment of auth-api, and of no other part. */
+/** Expects the secrets that sign tokens in the environment of auth-api, and of no other part. */
 function expectSecretsOfAuthApiAlone(start: Start): void {
   const environmentOf = (file: string) => readEnvironment(start.process.pid ?? 0, join(ROOT, file))
   expect(environmentOf('services/auth-api/src/main.ts')).toMatch(/^JWT_SECRET=/m)
@@ -73,7 +73,7 @@ async function changeName(api: string, name: string): Promise<void> {
 const inboxFolders = (dataDir: string): string[] =>
   readdirSync(join(dataDir, 'dev')).filter((name) => name.startsWith('inbox-'))
 
-/** What pages of other origins and host names get of the inbox, over HTTP and as a WebSocket, which receives every mail. */
+/** Asks the inbox as pages of other origins and host names do, over HTTP and by a WebSocket, which receives every mail. */
 async function askInboxAsOthers(start: Start): Promise<string[]> {
   const { hostname, port } = new URL(inboxOf(start))
   const upgrade = {

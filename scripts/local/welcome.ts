@@ -18,7 +18,7 @@ export interface Addresses {
   published: readonly User[]
 }
 
-/** What `npm start` prints once everything is ready: where each service is, without passwords of servers. */
+/** The text that `npm start` prints once everything is ready: the address of each service, without passwords. */
 export function describeAddresses(
   { given, environment, api, adminFile, published }: Addresses,
   milliseconds: number,

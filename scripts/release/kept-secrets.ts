@@ -22,7 +22,7 @@ export function createKeptSecrets(folder: string) {
     write,
     /** Generates the secret when it is missing. */
     keep,
-    /** Whether the next one is in use, and the previous one is not forgotten. */
+    /** True where the next one is in use and the previous one is not forgotten. */
     isSwitched: async (name: string): Promise<boolean> =>
       Boolean(await find(previous(name))) && !(await find(next(name))),
     introduce: (name: string, generate: () => string) => keep(next(name), generate),

@@ -22,7 +22,7 @@ it('every workspace has the version of package.json, and needs the others in it'
   }
 })
 
-/** How a file names the version of an image or a package of Latchkey. */
+/** The forms in which a file names the version of an image or a package of Latchkey. */
 const NAMED = [
   /\blatchkey\/[a-z-]+:(\d[\w.-]*)/g,
   /newTag: ([\w.-]+)/g,

@@ -46,7 +46,7 @@ export interface AppErrorOptions {
   retryAfterSeconds?: number
   /** The check of `/health/ready` that watches what is unavailable. */
   dependency?: string
-  /** What that check says because of this failure, if it is known. */
+  /** The state that the check reports because of this failure, if it is known. */
   state?: string
 }
 

@@ -6,7 +6,7 @@ interface Plain {
   readonly isDetailed?: boolean
 }
 
-/** What an operator understands, in place of the words of a driver. */
+/** Messages that an operator understands, in place of the words of a driver. */
 const PLAIN: readonly Plain[] = [
   {
     of: /^(Stream isn't writeable|Connection is closed|Command timed out|Socket timeout|Cluster isn't ready|None of startup nodes)/,

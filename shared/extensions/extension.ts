@@ -17,7 +17,7 @@ export type SettingValues<Declared extends SettingDeclarations> = {
 
 type None = Record<never, never>
 
-/** What auth-api hands to the routes of an extension. */
+/** The context that auth-api hands to the routes of an extension. */
 export interface ExtensionContext<
   Settings extends SettingDeclarations = None,
   Templates extends MailTemplates = None,
@@ -35,7 +35,7 @@ export type ExtensionRoutes<
   Templates extends MailTemplates = None,
 > = FastifyPluginAsyncZod<ExtensionContext<Settings, Templates>>
 
-/** What `extensions/<name>/extension.ts` exports as its default. */
+/** The default export of `extensions/<name>/extension.ts`. */
 export interface Extension<Settings extends SettingDeclarations, Templates extends MailTemplates> {
   /** The roles that its routes may require beside those of Latchkey. */
   roles?: readonly string[]

@@ -54,8 +54,8 @@ export function getExtension(name: string, root: string = EXTENSIONS_DIR): Exten
   return { name, dir }
 }
 
-/** What the names of its settings begin with: `NOTES_` for the extension `notes`. */
+/** Returns the prefix of the names of its settings: `NOTES_` for the extension `notes`. */
 export const settingPrefix = (name: string): string => `${name.toUpperCase().replaceAll('-', '_')}_`
 
-/** What the names of its mail templates begin with. */
+/** Returns the prefix of the names of its mail templates. */
 export const mailPrefix = (name: string): string => `${name}-`

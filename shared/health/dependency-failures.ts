@@ -6,7 +6,7 @@ import type { Clock } from '../time/clock.ts'
 export interface Failed {
   /** Failures since the process started. */
   count: number
-  /** What the check says because of the newest failure. */
+  /** The state that the check reports because of the newest failure. */
   state: string
   /** The reason of the newest failure, for the log and never for a response. */
   reason: string

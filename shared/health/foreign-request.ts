@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 
 /**
- * Whether a web page of another origin may have sent a request to a page for developers: by its Origin, or by a host name
+ * True where a web page of another origin may have sent a request to a page for developers: by its Origin, or by a host name
  * that its DNS points to this machine (DNS rebinding). An IP address and `localhost` are no such names.
  * `scripts/local/refuse-foreign.cjs` does the same for MailDev.
  */

@@ -14,7 +14,7 @@ export interface Health {
   checks: Record<string, string>
   /** Why a check failed, if known: for the log, never for a response. */
   reasons: Record<string, string>
-  /** How many requests or mails have failed because of each dependency since the process started. */
+  /** The number of requests or mails that failed because of each dependency since the process started. */
   failures: Record<string, number>
 }
 
@@ -22,18 +22,18 @@ export interface ReadinessOptions {
   clock: Clock
   /** The checks without which the process is ready all the same, and degraded. Default: none. */
   optional?: Readonly<Record<string, Check>>
-  /** How long an optional check may take, in milliseconds. Default 1,000. */
+  /** The time that an optional check may take, in milliseconds. Default 1,000. */
   optionalTimeoutMs?: number
   /** The failures that are reported under the name of a check. */
   failures?: DependencyFailures
-  /** How long one failure degrades the process, in milliseconds. Default 10,000. */
+  /** The time for which one failure degrades the process, in milliseconds. Default 10,000. */
   failureHoldsMs?: number
 }
 
 interface Result {
   outcome: string
   reason?: string
-  /** Whether the process is ready all the same, since the dependency serves some requests. */
+  /** True where the process is ready all the same, since the dependency serves some requests. */
   isServing?: boolean
 }
 
@@ -50,7 +50,7 @@ const OPTIONAL_CHECK_TIMEOUT_MS = 1_000
 /** A few failed requests in a minute are one outage in the log. */
 const FAILURE_HOLDS_MS = 10_000
 
-/** Whether this process can do its work: it has started, is not stopping, and its required checks pass. */
+/** Creates the check whether this process can do its work: it has started, is not stopping, and its required checks pass. */
 export function createReadiness(
   required: Readonly<Record<string, Check>>,
   {
@@ -138,7 +138,7 @@ export function rememberingSuccess(check: Check, validMs: number, clock: Clock):
   }
 }
 
-/** Whether a time is less than `ms` ago. A clock that is set back keeps no old result: the time is then in the future. */
+/** True where a time is less than `ms` ago. A clock that is set back keeps no old result: the time is then in the future. */
 const isRecent = (at: number, ms: number, clock: Clock): boolean => Math.abs(clock() - at) < ms
 
 const runEach = (

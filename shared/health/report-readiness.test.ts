@@ -17,7 +17,7 @@ const READY: Health = {
   failures: { database: 0 },
 }
 
-/** What is logged by a start that is ready after this number of looks. */
+/** Returns the log of a start that is ready after this number of looks. */
 async function logsOfStart(looksUntilReady: number) {
   let looks = 0
   const logger = { info: vi.fn(), warn: vi.fn() }

@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import { ListenError } from './listen-error.ts'
 import type { Lifecycle } from './run-service.ts'
 
-/** What of a Fastify instance is used here. */
+/** The members of a Fastify instance that are used here. */
 interface Listener {
   server: Pick<Server, 'closeIdleConnections'>
   listen(address: { host: string; port: number }): Promise<string>
@@ -40,7 +40,7 @@ async function bind(server: Listener, { host, port, portSetting }: ListenOptions
   }
 }
 
-/** What to do where a server cannot listen; undefined for an unknown reason. */
+/** Returns what to do where a server cannot listen; undefined for an unknown reason. */
 export function adviceFor(error: unknown, portSetting: string): string | undefined {
   switch (error instanceof Error && 'code' in error && error.code) {
     case 'EADDRINUSE':

@@ -24,7 +24,7 @@ interface CommonConfig {
   shutdown: { graceSeconds: number; delaySeconds?: number }
 }
 
-/** What the members of a service may need. */
+/** The parts that the members of a service may need. */
 export interface ServiceContext {
   logger: Logger
   /** Undefined when traces are off. */
@@ -38,7 +38,7 @@ export interface ServiceContext {
  */
 const CHECK_SETTINGS = '--check-settings'
 
-/** What every service starts with: its settings, logger, traces and metrics. Throws `SettingsError` or `ExtensionError`. */
+/** Opens what every service has: settings, logger, traces, metrics. Throws `SettingsError` or `ExtensionError`. */
 export async function openContext<Settings extends { config: CommonConfig }>(
   lifecycle: Lifecycle,
   { name, processEnvironment, readSettings, timeoutMessage }: ServiceOptions<Settings>,

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { rootReason } from '../errors/root-reason.ts'
 
 export interface RepeatedTaskOptions {
-  /** What the log says of the task: `sweeping the outbox`. */
+  /** The name of the task in the log: `sweeping the outbox`. */
   name: string
   /** The time from the end of one run to the start of the next, in milliseconds. */
   pauseMs: number

@@ -13,7 +13,7 @@ export interface StopOptions {
     error(message: string): void
     fatal(details: object, message: string): void
   }
-  /** How long closing all parts may take, in milliseconds; the process then exits with 1. */
+  /** The time that closing all parts may take, in milliseconds; the process then exits with 1. */
   timeoutMs: number
   /** Logged when it takes longer. */
   timeoutMessage: string

@@ -22,7 +22,7 @@ export function warnOfClearText({ environment, urls, logger }: ClearText): void 
   }
 }
 
-/** Whether the driver of `url` sends everything in clear, or may do so, to a server that is not beside this process. */
+/** True where the driver of `url` sends everything in clear, or may do so, to a server that is not beside this process. */
 export function isClearText(url: string): boolean {
   const { protocol, hostname, username, searchParams } = new URL(withOneHost(url))
   if (!isRemote(hostname)) return false

@@ -5,7 +5,7 @@ import { parseRedisServers, readRedisServer, redisKind } from './redis-url.ts'
 /** A client of one server, of the one that Sentinels name, or of a cluster. */
 export type RedisClient = Redis | Cluster
 
-/** How long a client waits, in milliseconds, and for what. */
+/** The times that a client waits, in milliseconds, by what it waits for. */
 export interface RedisWaits
   extends Pick<
     RedisOptions,

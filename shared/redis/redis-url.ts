@@ -16,7 +16,7 @@ export const REDIS_PROTOCOLS = [
 /** One server, the Sentinels that know where it is, or some servers of a cluster. */
 export type RedisKind = 'server' | 'sentinel' | 'cluster'
 
-/** What a URL with several hosts says. */
+/** The servers that a URL with several hosts names. */
 export interface RedisServers {
   hosts: { host: string; port: number }[]
   tls: ConnectionOptions | undefined
@@ -45,10 +45,10 @@ const EXAMPLES: Readonly<Record<RedisKind, string>> = {
 /** True for a URL of Redis or Valkey, also for one with a fault. */
 export const isRedisUrl = (url: string): boolean => SCHEME.test(url)
 
-/** What a URL of Redis leads to. */
+/** Returns the kind of servers that a URL of Redis leads to. */
 export const redisKind = (url: string): RedisKind => (SCHEME.exec(url)?.[2] ?? 'server') as RedisKind
 
-/** What is wrong with a URL of Redis; nothing for a URL of something else. */
+/** Finds the fault of a URL of Redis; undefined for a URL of something else. */
 export function findRedisFault(url: string): Fault | undefined {
   if (!isRedisUrl(url)) return undefined
   const message = faultOf(url)

@@ -11,7 +11,7 @@ export interface PrivateKey {
 
 const MINIMUM_RSA_BITS = 2048
 
-/** How a new key of each kind is generated. */
+/** The generators of new keys, by their kind. */
 const GENERATORS = {
   ed25519: () => generateKeyPairSync('ed25519'),
   es256: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
@@ -32,7 +32,7 @@ export const KIND_OF: Readonly<Record<SignatureAlgorithm, KeyKind>> = {
 export const generatePrivateKey = (kind: KeyKind): string =>
   GENERATORS[kind]().privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 
-/** What is wrong with a key, and what to do; neither contains anything of the key. */
+/** The fault of a key, and what to do; neither contains anything of the key. */
 interface KeyFault {
   message: string
   remedy?: string

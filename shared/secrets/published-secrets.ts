@@ -11,6 +11,6 @@ const PUBLISHED: ReadonlySet<string> = new Set([
   'cd928467a96ce5675a2edf606667c844be848f09ad5684da54f22a04974a01af',
 ])
 
-/** Whether a base64 secret is published in Latchkey's repository. */
+/** True where a base64 secret is published in Latchkey's repository. */
 export const isPublishedSecret = (text: string): boolean =>
   PUBLISHED.has(createHash('sha256').update(Buffer.from(text, 'base64')).digest('hex'))

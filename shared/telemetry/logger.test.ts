@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { AppError } from '../errors/app-error.ts'
 import { createLogger } from './logger.ts'
 
-/** What one call of the logger writes. */
+/** Returns what one call of the logger writes. */
 function logged(details: object) {
   const lines: string[] = []
   createLogger('test', 'info', { write: (line) => void lines.push(line) }).warn(details, 'it failed')

@@ -16,7 +16,7 @@ const SECRET_NAMES = [
 
 const REDACTED_PATHS = SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
 
-/** How deep a chain of causes is logged; an error may be its own cause. */
+/** The depth to which a chain of causes is logged; an error may be its own cause. */
 const MAX_DEPTH = 4
 
 /**

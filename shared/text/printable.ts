@@ -1,4 +1,4 @@
-/** What a terminal would act on or not show. Joiners stay, which scripts and emoji need. */
+/** Characters that a terminal would act on or not show. Joiners stay, which scripts and emoji need. */
 const UNPRINTABLE = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu
 
 /**

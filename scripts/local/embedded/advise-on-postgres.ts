@@ -1,4 +1,4 @@
-/** What PostgreSQL says on a machine that lacks something, and what helps. */
+/** The messages of PostgreSQL on a machine that lacks something, each with what helps. */
 const ADVICE: [said: RegExp, advice: string][] = [
   [
     /could not resize shared memory segment/,

@@ -10,7 +10,7 @@ import type { ServerAccount } from './server-account.ts'
 const VERSION = '18'
 
 export interface Cluster {
-  /** What PostgreSQL calls the data directory. */
+  /** The folder that PostgreSQL calls the data directory. */
   dataDirectory: string
   password: string
 }

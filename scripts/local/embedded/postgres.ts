@@ -72,7 +72,7 @@ export function createDataDir(dataDir: string): string {
   }
 }
 
-/** What PostgreSQL says when another process has taken the port, or the data folder, since it was free. */
+/** The message of PostgreSQL when another process has taken the port, or the data folder, since it was free. */
 const LOST_RACE = /could not bind|lock file "postmaster\.pid" already exists/
 const ATTEMPTS = 5
 

@@ -32,7 +32,7 @@ const TAKEOVER: Takeover = { lockMs: 10_000, checkMs: 5_000 }
 /** A crash of a worker does not use up the attempts of its mail, which ends when it expires. */
 const MAX_STALLED = 1_000
 const REOPEN_PAUSE_MS = 1_000
-/** How long the queue has to record what was done. */
+/** The time that the queue has to record what was done. */
 const RECORDING_MS = 2_000
 const IDLE_CHECK_MS = 100
 

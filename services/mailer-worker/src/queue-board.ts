@@ -61,7 +61,7 @@ const problemOf = (status: number, detail: string): Problem => ({
 const refuse = (reply: FastifyReply, problem: Problem): FastifyReply =>
   sendProblem(reply, { ...problem, error: problem.detail })
 
-/** Whether `authorization` has the token as its password (RFC 7617). Takes the same time for any other. */
+/** True where `authorization` has the token as its password (RFC 7617). Takes the same time for any other. */
 function isPassword(authorization = '', token: string): boolean {
   const [, encoded = ''] = /^Basic +(\S+)$/i.exec(authorization) ?? []
   const credentials = Buffer.from(encoded, 'base64').toString()

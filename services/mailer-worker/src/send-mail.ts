@@ -17,7 +17,7 @@ export interface SendMailDependencies {
   domain: string
   send: Sender['send']
   settlement: Pick<Settlement, 'isSettled' | 'settle' | 'keepFailed'>
-  /** What the readiness logs, once for all mails. */
+  /** The failures that the readiness logs, once for all mails. */
   failures: Pick<DependencyFailures, 'report' | 'recover'>
   metrics: MailMetrics
   logger: Record<'debug' | 'info' | 'warn', (details: object, message: string) => void>
@@ -34,9 +34,9 @@ export interface QueuedMail {
   timestamp: number
   attemptsMade: number
   opts: { attempts?: number | undefined }
-  /** How often a worker died while it sent this mail. */
+  /** The number of times that a worker died while it sent this mail. */
   stalledCounter?: number | undefined
-  /** How often it was started since it was added, or since an admin retried it. */
+  /** The number of times that it was started since it was added, or since an admin retried it. */
   attemptsStarted?: number
 }
 

@@ -8,9 +8,9 @@ export interface SettlementDependencies {
 }
 
 export interface Settlement {
-  /** Whether the mail has left the outbox: sent or expired. Rejects without a database. */
+  /** True where the mail has left the outbox: sent or expired. Rejects without a database. */
   isSettled(id: string): Promise<boolean>
-  /** Whether the mail waits in the outbox of this installation. Rejects without a database. */
+  /** True where the mail waits in the outbox of this installation. Rejects without a database. */
   isPending(id: string): Promise<boolean>
   /** Deletes the mail's row; true for the one call that deletes it. Never rejects. */
   settle(id: string): Promise<boolean>

@@ -15,7 +15,7 @@ export interface SweepDependencies {
   clock: Clock
   /** Younger rows are left to the process that wrote them. */
   minimumAgeMs: number
-  /** How long a dispatched mail is assumed to be in the queue before the sweep checks. */
+  /** The time for which a dispatched mail is assumed to be in the queue before the sweep checks. */
   recheckMs: number
 }
 

@@ -59,7 +59,7 @@ export interface Worker {
   stop(graceMs: number): Promise<void>
 }
 
-/** How long a check of the mail server holds: each one opens a connection and logs in. */
+/** The time for which a check of the mail server holds: each one opens a connection and logs in. */
 const MAIL_CHECK_HOLDS_MS = 30_000
 /** Mail servers may let a client wait for their greeting. Every probe waits 5 s. */
 const MAIL_CHECK_TIMEOUT_MS = 4_000

@@ -1,6 +1,6 @@
 interface Setting {
   readonly name: string
-  /** Whether an installed service keeps the value that its installation had. */
+  /** True where an installed service keeps the value that its installation had. */
   readonly isKept: boolean
 }
 

@@ -22,7 +22,7 @@ import { runForBytes, runInProcess } from './run-in-process.ts'
 /** The title of a window, a colour by C1, the other direction, an invisible letter, DEL. */
 const HOSTILE = 'caf\u00e9\x1b]0;title\x07\u009b31m\u202e\u{e0041}\x7fend'
 const SHOWN = 'caf\u00e9\\x1b]0;title\\x07\\u009b31m\\u202e\\udb40\\udc41\\u007fend'
-/** What no terminal may get; lines end and have tabs. */
+/** Characters that no terminal may get; lines end and have tabs. */
 const RAW = /(?![\t\n])[\p{Cc}\p{Cf}]/u
 
 const folder = mkdtempDisposableSync(join(tmpdir(), 'scriptify-printable-'))
@@ -98,7 +98,7 @@ async function showLog(): Promise<string> {
   return written
 }
 
-/** What the front of a terminal gets of a worker's message. */
+/** Returns what the front of a terminal gets of a worker's message. */
 async function receive(message: object): Promise<object> {
   const socket = new PassThrough()
   const received = new Promise<object>((resolve) => openChannel(socket, resolve))

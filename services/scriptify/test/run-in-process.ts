@@ -16,7 +16,7 @@ interface RunOptions {
   env?: NodeJS.ProcessEnv
   input?: string | Buffer
   cwd?: string
-  /** Whether standard output is a terminal. */
+  /** True where standard output is a terminal. */
   isTTY?: boolean
   /** Starts the program that scriptify turns into. Default: on this machine. */
   startProgram?(command: CommandWords, env: NodeJS.ProcessEnv): ChildProcessWithoutNullStreams

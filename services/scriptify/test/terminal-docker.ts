@@ -8,7 +8,7 @@ export const MAIN = `${ROOT}/services/scriptify/src/main.ts`
 
 let answer: Promise<boolean> | undefined
 
-/** Whether the container suites run; without an engine they are skipped, or fail under REQUIRE_DOCKER=1. */
+/** True where the container suites run; without an engine they are skipped, or fail under REQUIRE_DOCKER=1. */
 export const hasDocker = (): Promise<boolean> => (answer ??= askDocker())
 
 async function askDocker(): Promise<boolean> {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { findPhpMachine, hasDocker, MAIN, type PhpMachine } from './terminal-docker.ts'
 
-/** What a statement does when its terminal ends. */
+/** Statements, by what each does when its terminal ends. */
 const STATEMENTS = {
   php: { spins: 'while (true) {}', sleeps: 'sleep(100);', dies: 'posix_kill(getmypid(), SIGKILL);' },
   node: {

@@ -129,7 +129,7 @@ describe.skipIf(!(await hasDocker())).each<{
       expect(shown).not.toContain('continued')
       expect(await terminal.enter('kept + 1')).toContain('=> 42')
     }
-    /** Whether the server runs the query. */
+    /** True while the server runs the query. */
     const isRunning = async (query: string) =>
       (await observer.query({ name: 'sleeping', text: sleeping }, [`${query}%`])).length > 0
     await answers(2)

@@ -1,7 +1,7 @@
 import xterm from '@xterm/headless'
 import type { Typist } from './terminal-pty.ts'
 
-/** What a person sees of a typist's terminal, cell by cell. */
+/** The screen of a typist's terminal as a person sees it, cell by cell. */
 export interface Screen {
   /** The rows with text, without the spaces at their ends. */
   rows(): string[]

@@ -14,12 +14,12 @@ import { findPhpMachine, hasDocker, MAIN, type PhpMachine, ROOT } from './termin
 
 interface Case {
   why: string
-  /** What is piped; or the options, with --execute among them. */
+  /** The text that is piped; or the options, with --execute among them. */
   script?: string | Buffer
   args?: string[]
   code?: number
   stdout?: string
-  /** What stderr holds; nothing, where nothing is given. */
+  /** The text on stderr; nothing, where nothing is given. */
   says?: string | RegExp
 }
 

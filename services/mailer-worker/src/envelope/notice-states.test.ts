@@ -8,7 +8,7 @@ import { createTemplateRenderer } from './render-template.ts'
 
 const render = createTemplateRenderer()
 
-/** What is true in some states only, as each language has it. */
+/** The sentences that are true in some states only, in each language. */
 const SENTENCES = {
   needed: {
     en: 'It is needed to log in from now on.',

@@ -12,7 +12,7 @@ import { expect } from 'vitest'
 export interface MailSystem extends AsyncDisposable {
   mailbox: Mailbox
   producer: Producer
-  /** What each worker has logged that has ended. */
+  /** The log of each worker that has ended. */
   logs: string[]
   startWorker(settings?: Record<string, string>, options?: WorkerProcessOptions): Promise<WorkerProcess>
   /** Requests one mail for each address, one at a time: the producer has few connections. Returns the ids. */

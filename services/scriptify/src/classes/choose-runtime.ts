@@ -7,7 +7,7 @@ import { SETTINGS } from '../scriptify-settings.ts'
 export const RUNTIME_NAMES = ['php', 'node'] as const
 export type RuntimeName = (typeof RUNTIME_NAMES)[number]
 
-/** What decides the runtime of a class; paths are absolute. */
+/** The facts that decide the runtime of a class; paths are absolute. */
 export interface ClassContext {
   rootdir: string
   /** The language that --runtime names. */

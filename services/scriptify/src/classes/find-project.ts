@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** What a project's folder has at least one of. */
+/** Files of which a project's folder has at least one. */
 const MARKS = ['scriptify.config.json', 'composer.json', 'vendor/autoload.php', 'package.json']
 
 /**

@@ -3,7 +3,7 @@ import { DEFAULT_HEADERS, type EndpointRequest } from './parse-request.ts'
 import { toCliError } from './to-cli-error.ts'
 
 export interface ExchangeOptions {
-  /** Whether a redirect is followed; else it is a response like any other. */
+  /** True where a redirect is followed; else it is a response like any other. */
   follow: boolean
   /** Time from the first request to the last byte of the body. */
   timeoutMs: number

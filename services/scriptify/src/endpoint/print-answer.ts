@@ -4,7 +4,7 @@ import type { Output } from '../io/cli-context.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import { formatJson } from './format-json.ts'
 
-/** How the output ended: with the last byte, at binary bytes on a terminal, or with a closed pipe. */
+/** The end of the output: its last byte, binary bytes on a terminal, or a closed pipe. */
 export type BodyEnd = 'complete' | 'binary' | 'closed'
 
 export const statusLineOf = ({ status, statusText }: Response): string =>

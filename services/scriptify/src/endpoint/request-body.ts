@@ -20,7 +20,7 @@ export async function readBody(
 
 const HEAD_BYTES = 1024
 
-/** Whether a body begins like an object or an array of JSON. */
+/** True where a body begins like an object or an array of JSON. */
 export const looksLikeJson = (body: Buffer): boolean =>
   /^\s*[{[]/.test(body.subarray(0, HEAD_BYTES).toString())
 

@@ -1,4 +1,4 @@
-/** Whether a text is a number that JavaScript can hold: neither Infinity, nor another integer, nor 0 in place of a small one. */
+/** True where JavaScript can hold the number of a text: not Infinity, another integer, or 0 in place of a small one. */
 export function isSameNumber(text: string): boolean {
   const number = Number(text)
   if (number === 0) return !/^[^e]*[1-9]/i.test(text)

@@ -1,7 +1,7 @@
 import { accessSync, constants, type Stats, statSync } from 'node:fs'
 import { CliError, EXIT, errorCode } from './cli-error.ts'
 
-/** What is at a path, which `name` describes; undefined where nothing is. Throws a CliError (4) where this user may not look. */
+/** Returns the stats of a path; undefined where nothing is. Throws a CliError (4) with `name` where this user may not look. */
 export const findStats = (path: string, name: string): Stats | undefined =>
   withPermission(`${name} ${path} may not be read by this user`, () =>
     statSync(path, { throwIfNoEntry: false }),

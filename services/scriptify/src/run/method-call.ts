@@ -26,18 +26,18 @@ export interface MethodCall {
   readonly bootstrap?: string | undefined
   /** The pause in seconds between repeated calls, which end by SIGTERM; absent for a single call. */
   readonly daemon?: { readonly interval: number }
-  /** Whether the method's result is written to stdout as JSON. */
+  /** True where the method's result is written to stdout as JSON. */
   readonly print?: boolean
-  /** Whether a failure is told with its frames; else it is one line. */
+  /** True where a failure is told with its frames; else it is one line. */
   readonly trace?: boolean
   /** Caches compiled code in the caller's home, for a faster start. Not for a service that root starts. */
   readonly compileCache?: boolean
 }
 
-/** What to do with the method; `methods` lists those of the class. */
+/** The task to do with the method; `methods` lists those of the class. */
 export type MethodTask = 'call' | 'check' | 'docs' | 'methods'
 
-/** What the program `call-method` of each runtime receives: all but the arguments in one word, as JSON. */
+/** The options that the program `call-method` of each runtime receives: all but the arguments, in one word, as JSON. */
 export type CallerOptions = Omit<MethodCall, 'reference' | 'compileCache'> &
   Omit<MethodReference, 'runtime'> & { readonly task: MethodTask }
 

@@ -92,7 +92,7 @@ function classNotFound(className: string, lookedFor: string[], options: Referenc
   )
 }
 
-/** What may be meant by the name of a class that does not exist. */
+/** Returns a hint at the class that the name of a missing class may mean. */
 function hintAtClass(className: string, classes: readonly string[]): string {
   const unquoted = classes.find((name) => name.includes('\\') && name.replaceAll('\\', '') === className)
   if (unquoted !== undefined) return ` (did you mean ${unquoted}? Quote it: the shell removes backslashes)`

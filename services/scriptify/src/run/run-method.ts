@@ -14,7 +14,7 @@ export interface RunOptions extends CallOptions {
   envFiles?: readonly string[]
   /** Seconds until the method is ended. */
   timeout?: number
-  /** What to do with the method; where only a class is named, its methods are listed. */
+  /** The task to do with the method; where only a class is named, its methods are listed. */
   task: MethodTask
 }
 

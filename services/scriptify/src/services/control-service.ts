@@ -87,7 +87,7 @@ export async function startService({ name, system, commands, failure }: StartedS
   if (FAILED.includes(state)) throw fail(['it has ended', ...(await describeEnd(name, system))].join('; '))
 }
 
-/** How the last run ended: a program that could not be executed has written nothing. */
+/** Describes the end of the last run: a program that could not be executed has written nothing. */
 async function describeEnd(name: string, system: InitSystem): Promise<string[]> {
   const { lastResult } = await system.state(name)
   const line = await lastLogLine(name, system)

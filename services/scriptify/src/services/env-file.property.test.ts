@@ -47,7 +47,7 @@ it('changes the given variables of a file edited by hand, and nothing else', () 
   )
 })
 
-/** How many files one shell reads: its start takes longer. */
+/** The number of files that one shell reads: its start takes longer. */
 const FILES = 10
 /** Each file in its own subshell, whose environment ends with a line that no variable has. */
 const READ_FILES = 'set -a; for file; do (. "$file"; exec env -0); printf "END\\0"; done'

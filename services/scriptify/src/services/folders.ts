@@ -49,7 +49,7 @@ export async function removeEmptyFolders(folders: readonly string[]): Promise<vo
   for (const folder of folders) await rmdir(folder).catch(() => undefined)
 }
 
-/** What is at a path, without following a link; undefined where nothing is. */
+/** Returns the stats of a path, without following a link; undefined where nothing is there. */
 export async function lstatIfAny(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path)

@@ -26,10 +26,10 @@ export interface ServiceState {
   readonly startsAtBoot: boolean | 'unknown'
   /** The time for which it has been active. */
   readonly uptimeSeconds?: number | undefined
-  /** How often the init system has restarted it since it was started. */
+  /** The number of times that the init system has restarted it since it was started. */
   readonly restarts?: number | undefined
   readonly memoryBytes?: number | undefined
-  /** How the last run ended: `success`, or what the init system calls the failure. */
+  /** The end of the last run: `success`, or what the init system calls the failure. */
   readonly lastResult?: string | undefined
   /** When the last run ended, or a timer last elapsed, in ISO 8601. */
   readonly lastRun?: string | undefined
@@ -46,9 +46,9 @@ export interface ExtraFile {
   readonly path: string
   /** A file of `templates/services/`; its values are those of the unit. */
   readonly template: string
-  /** Whether a service with or without a schedule has this file. */
+  /** True where a service with or without a schedule has this file. */
   isNeeded(service: { readonly isScheduled: boolean }): boolean
-  /** Whether the file is left out where its folder does not exist, because a program is not installed. */
+  /** True where the file is left out if its folder does not exist, because a program is not installed. */
   readonly isOptional: boolean
 }
 
@@ -67,7 +67,7 @@ export type ServiceLog =
         follow: boolean
         since?: Date | undefined
       }): readonly [string, ...string[]]
-      /** Whether this user may see them. */
+      /** True where this user may see them. */
       isReadable(): boolean
     }
 
@@ -78,7 +78,7 @@ export type ServiceLog =
 export interface InitSystem {
   /** The value of `--template`; the mark in each file of a service names it. */
   readonly name: string
-  /** What `install --help` shows after `scriptify install`. */
+  /** The arguments that `install --help` shows after `scriptify install`. */
   readonly examples: readonly string[]
 
   /** The file that it reads, such as `/etc/init/{name}.conf`. The folder in front of `{name}` has to exist. */
@@ -91,10 +91,10 @@ export interface InitSystem {
 
   /** The options that it does not take, each with the reason. */
   readonly refuses: Readonly<Partial<Record<LimitedOption, string>>>
-  /** What it knows of schedules; undefined where services run all the time. */
+  /** Its support of schedules; undefined where services run all the time. */
   readonly schedule:
     | {
-        /** What --schedule takes, for its help. */
+        /** The values that --schedule takes, for its help. */
         readonly help: string
         /** Returns --schedule once it is checked, or its default, if it has one; throws exit code 2. */
         parse(schedule: string | undefined): string | undefined
@@ -114,9 +114,9 @@ export interface InitSystem {
   /** The script of `templates/services/launcher` that it starts instead of the command; undefined where it needs none. */
   readonly launcher:
     | {
-        /** Whether the script writes the output to `log`. */
+        /** True where the script writes the output to `log`. */
         readonly logs: boolean
-        /** Whether the script skips a run while the previous one lasts. */
+        /** True where the script skips a run while the previous one lasts. */
         readonly locks: boolean
       }
     | undefined

@@ -1,6 +1,6 @@
 import type { InitSystem } from './init-system.ts'
 
-/** What the first lines of a file of scriptify say about it. */
+/** The facts that the first lines of a file of scriptify state about it. */
 export interface Mark {
   readonly name: string
   readonly system: InitSystem
@@ -23,5 +23,5 @@ export function readMark(text: string, systems: readonly InitSystem[]): Mark | u
   return undefined
 }
 
-/** Whether a line is the mark that `readMark` reads. */
+/** True for the line that `readMark` reads. */
 export const isMark = (line: string): boolean => OWN.test(line.trim())

@@ -4,7 +4,7 @@ import { uptime } from 'node:os'
 /** Linux counts the time of a process in hundredths of a second (proc(5), USER_HZ). */
 const TICKS_PER_SECOND = 100
 
-/** How long a process has run, and the memory that it uses; nothing for one that does not exist. */
+/** Returns the time for which a process has run, and the memory that it uses; nothing for one that does not exist. */
 export async function processFacts(pid: number): Promise<{ uptimeSeconds?: number; memoryBytes?: number }> {
   const read = (file: string) => readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '')
   const [stat, status] = await Promise.all([read('stat'), read('status')])

@@ -14,12 +14,12 @@ import { SYSTEM_PATH } from './paths.ts'
 import { runCommand } from './run-command.ts'
 
 interface LogOptions {
-  /** How many of the last lines are shown; by default 50, or all since a time. */
+  /** The number of last lines that are shown; by default 50, or all since a time. */
   readonly lines?: number | undefined
-  /** Whether new lines are shown too, until Ctrl-C. */
+  /** True where new lines are shown too, until Ctrl-C. */
   readonly follow: boolean
   readonly since?: Date | undefined
-  /** What a line contains. */
+  /** The pattern that a line has to match. */
   readonly grep?: RegExp | undefined
 }
 

@@ -3,7 +3,7 @@ import { CliError, EXIT } from '../io/cli-error.ts'
 const SERVICE_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
 
 /**
- * Whether a name is safe in every place that contains it: a path below /etc, a unit, a shell script.
+ * True where a name is safe in every place that contains it: a path below /etc, a unit, a shell script.
  * Dots are refused because cron silently ignores such files, slashes because they lead out of the folder.
  */
 export function isServiceName(name: string): boolean {

@@ -11,7 +11,7 @@ export interface ServiceStatus extends ListedService, ServiceState {
   readonly lastLogLine: string | undefined
 }
 
-/** What the init systems and logs of this host tell about services; nothing about those of another host. */
+/** Returns what the init systems and logs of this host tell about services; nothing about those of another host. */
 export async function readStatus(
   services: readonly ListedService[],
   { systems, root = '/' }: { systems: readonly InitSystem[]; root?: string },

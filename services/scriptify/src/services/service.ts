@@ -20,7 +20,7 @@ export interface Service {
   readonly environment: Readonly<Record<string, string>>
   /** The times of its runs; undefined for a service that runs all the time. */
   readonly schedule: string | undefined
-  /** Whether the service is sandboxed. */
+  /** True where the service is sandboxed. */
   readonly hardened: boolean
   /** Number of bytes, optionally followed by K, M, G or T. */
   readonly memoryMax: string | undefined

@@ -136,7 +136,7 @@ async function findLinks(name: string, root: string, owners: readonly InitSystem
   return links.flat()
 }
 
-/** What the service and its init system left: its log with the rotated ones, its pid file, its lock, its last result and its stamp. */
+/** Finds what the service and its init system left: its logs, its pid file, its lock, its last result and its stamp. */
 async function findTraces(name: string, root: string, owners: readonly InitSystem[]): Promise<string[]> {
   const logs = owners.flatMap((system) => {
     const log = system.log(name)

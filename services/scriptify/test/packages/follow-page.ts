@@ -5,7 +5,7 @@ import { ROOT } from '../terminal-docker.ts'
 
 export type Language = 'php' | 'ts'
 
-/** What a reader who has chosen the other language leaves out: its files, its lines in the terminal, and its commands. */
+/** The snippets that a reader of the other language leaves out: its files, its lines in the terminal, and its commands. */
 const OTHERS = { php: /^ts$|\.ts$|package\.json$/, ts: /^php$|\.php$|composer\.json$/ }
 const COMMANDS_OF_OTHERS = { php: /\.ts#/, ts: /\.php\b/ }
 

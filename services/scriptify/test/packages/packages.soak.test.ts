@@ -30,7 +30,7 @@ const [INSTALL_NPM = '', INSTALL_DEB = ''] =
     .exec(readFileSync(join(ROOT, README), 'utf8'))?.[1]
     ?.split('\n') ?? []
 
-/** How each package is installed and removed, as root. */
+/** The commands that install and remove each package, as root. */
 const INSTALLATIONS = {
   npm: {
     install: (version: string) => `npm_config_offline=true ${INSTALL_NPM.replace(VERSION, version)}`,
@@ -64,7 +64,7 @@ printf 'Package: nodejs\\nVersion: 24.21.0-1nodesource1\\nArchitecture: all\\nMa
 dpkg-deb -Znone --build /tmp/nodejs /tmp/nodejs.deb
 dpkg -i /tmp/nodejs.deb`
 
-/** What goes wrong. */
+/** Failures, as a script makes them. */
 const AS_APP = `cd /srv/ts/clock
 setpriv --reuid=app --regid=app --clear-groups scriptify install x --class 'App\\Clock::time'`
 const RUN_PHP =
@@ -203,7 +203,7 @@ async function sh(machine: Machine, script: string): Promise<string> {
   return stdout
 }
 
-/** What packages and services could leave. npm leaves the folder of a scope, apt those of its cache. */
+/** Lists the files that packages and services could leave. npm leaves the folder of a scope, apt those of its cache. */
 const listFiles = async (machine: Machine): Promise<string[]> =>
   (
     await sh(

@@ -3,9 +3,9 @@ import { type Language, languages, startLanguage } from './language.ts'
 
 interface Failure {
   method: string
-  /** What it says by hand, without how to see more. */
+  /** The line that it prints by hand, without the hint at --trace. */
   line: string
-  /** What it says under --trace and as a service. */
+  /** The text that it prints under --trace and as a service. */
   trace: string[]
 }
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { hasDocker } from '../terminal-docker.ts'
 import { type Language, startLanguage } from './language.ts'
 
-/** What Composer's autoloader tells of itself. */
+/** The facts that Composer's autoloader tells of itself. */
 const COMPOSER = `<?php
 require getenv('PROJECT') . '/bootstrap.php';
 final class Loader

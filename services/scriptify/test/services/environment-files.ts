@@ -29,7 +29,7 @@ const lineOfQuotes = fc
     ),
   )
   .map((parts) => parts.join(''))
-/** What scriptify writes, and what an administrator may add. */
+/** A line that scriptify writes, or that an administrator may add. */
 const line = fc.oneof(
   { weight: 3, arbitrary: fc.tuple(names, values).map(([name, value]) => renderEnvFile({ [name]: value })) },
   fc.tuple(names, fc.stringMatching(/^[\w $%.-]*$/)).map(([name, value]) => `${name}='${value}'\n`),

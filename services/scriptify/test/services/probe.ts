@@ -21,7 +21,7 @@ export const HOSTILE = [
 /** The same as a variable, which neither a shell nor systemd may change. */
 export const HOSTILE_VALUE = ` ${HOSTILE.join(' ')}\nlast line \\`
 
-/** What a call of the method recorded. */
+/** The record of a call of the method. */
 export interface Seen {
   args: string[]
   /** The arguments as hexadecimal digits. */

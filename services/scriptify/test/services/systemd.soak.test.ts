@@ -27,7 +27,7 @@ import {
 const STUCK = '/var/lib/systemd/timers/stamp-stuck.timer'
 const args = HOSTILE.flatMap((arg) => ['--arg', arg])
 
-/** What each machine can run. */
+/** The languages that each machine can run. */
 const LANGUAGES = { php: ['php', 'ts'], node: ['ts'] } as const
 
 describe.runIf(await hasDocker()).each(['php', 'node'] as const)(

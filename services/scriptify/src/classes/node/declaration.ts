@@ -22,7 +22,7 @@ export interface Parameter {
   isRest: boolean
 }
 
-/** What is written about a function or method. */
+/** The declaration of a function or method, as it is written. */
 export interface Declaration {
   /** The parameters; undefined for a property that is not a function expression. */
   parameters: Parameter[] | undefined
@@ -108,7 +108,7 @@ function findNamed(name: string, module: string, isWanted: (node: Node) => boole
   return undefined
 }
 
-/** What a node declares, if it is by this name. */
+/** Returns what a node declares, if it declares this name. */
 function namedBy(node: Node, name: string): Node | undefined {
   if (node.type === 'ExportDefaultDeclaration')
     return name === 'default' && !node.declaration?.id ? (node.declaration ?? undefined) : undefined

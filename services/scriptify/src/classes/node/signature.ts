@@ -6,7 +6,7 @@ import {
   parametersOf,
 } from './declaration.ts'
 
-/** What a call of a method has to give, and what its comment says. */
+/** The arguments that a call of a method has to give, and the comment of the method. */
 export interface Signature {
   parameters: Parameter[]
   comment: string

@@ -10,7 +10,7 @@ export interface ExitWatcher {
 
 interface ExitWatcherOptions {
   describe(error: unknown): string
-  /** What a forbidden exit came before, such as `the method was called`. */
+  /** The event that a forbidden exit came before, such as `the method was called`. */
   goal: string
 }
 

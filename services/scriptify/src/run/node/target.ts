@@ -36,7 +36,7 @@ export async function requireCallable(target: Target, options: CallerOptions): P
   if (options.args.length !== target.callable.length) await requireArgumentCount(target, options)
 }
 
-/** Whether `module.ts#Name` names a class, and so stands for its methods. */
+/** True where `module.ts#Name` names a class, and so stands for its methods. */
 export const namesClass = (
   exports: Record<string, unknown>,
   { className, method }: CallerOptions,
@@ -171,7 +171,7 @@ function describeCount(least: number, most: number): string {
   return `${least} ${least === 1 ? 'argument' : 'arguments'}`
 }
 
-/** Whether a method may be called from outside its class: TypeScript's `private` is gone when the code runs. */
+/** True where a method may be called from outside its class: TypeScript's `private` is gone when the code runs. */
 async function isPublic(method: string, owner: Callable, module: string): Promise<boolean> {
   if (await isEvidentlyPublic(method, owner, module)) return true
   const { findMethodDeclaration } = await import('../../classes/node/declaration.ts')

@@ -20,7 +20,7 @@ export function describeInstallation(installation: Installation): string[] {
   ]
 }
 
-/** What an installation has done, and what the admin has to do next. */
+/** Returns what an installation has done, and what the admin has to do next. */
 export async function reportInstallation(installation: Installation): Promise<string[]> {
   const { service, system, files, kept } = installation
   const paths = files.map(({ path }) => join(service.root, path)).join(', ')

@@ -13,7 +13,7 @@ export interface InstallOptions extends RecordedOptions {
   readonly enable?: boolean
   readonly start?: boolean
   readonly dryRun?: boolean
-  /** Whether an installed service of scriptify may be replaced. */
+  /** True where an installed service of scriptify may be replaced. */
   readonly force?: boolean
   /** `/`, or the folder where the files of another host are mounted; there nothing is reloaded or started. */
   readonly root: string
@@ -61,7 +61,7 @@ export function readRecord(text: string): RecordedOptions | undefined {
   }
 }
 
-/** Whether a line is the one that keeps what a service was installed with. */
+/** True for the line that keeps what a service was installed with. */
 export const isRecordLine = (line: string): boolean => RECORD.test(line.trim())
 
 const pickRecorded = (options: RecordedOptions): RecordedOptions =>

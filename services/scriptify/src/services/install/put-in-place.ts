@@ -48,7 +48,7 @@ export const announceCommands = ({
 }: Pick<Installation, 'service' | 'system' | 'options'>): readonly ControlCommand[] =>
   root === '/' ? system.reloadCommands(name, { enable, isScheduled: schedule !== undefined }) : []
 
-/** Whether a service of this name and init system is replaced. */
+/** True where a service of this name and init system is replaced. */
 export const replacesUnit = ({ service: { root, name }, system, existing }: Installation): boolean =>
   existing.some(({ path }) => path === join(root, unitFile(system, name)))
 

@@ -23,7 +23,7 @@ interface RenderOptions {
   /** The text of an environment file, whose other variables are kept. */
   readonly keptEnvironment?: string
   readonly extras?: readonly ExtraFile[]
-  /** What the environment file records for the next installation. */
+  /** The options that the environment file records for the next installation. */
   readonly recorded?: RecordedOptions
 }
 

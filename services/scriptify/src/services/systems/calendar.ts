@@ -19,7 +19,7 @@ const EVENT = new RegExp(
 )
 const EVENT_NAME = /^(minutely|hourly|daily|weekly|monthly|quarterly|semiannually|annually|yearly)$/
 
-/** Whether the schedule is in the words of cron: five fields, or a name like @daily. */
+/** True where the schedule is one of cron: five fields, or a name like @daily. */
 const isCrontab = (schedule: string): boolean =>
   schedule.startsWith('@') || schedule.trim().split(/[ \t]+/).length === 5
 

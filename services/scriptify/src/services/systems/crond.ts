@@ -62,7 +62,7 @@ export const crond: InitSystem = {
   links: async () => [],
 }
 
-/** What the launcher has written about its last run. */
+/** Reads what the launcher has written about its last run. */
 async function lastRun(name: string): Promise<Pick<ServiceState, 'lastRun' | 'lastResult'>> {
   try {
     await using file = await open(resultFile(name))
@@ -88,7 +88,7 @@ function absence(): string | undefined {
 }
 
 /**
- * Whether cron runs here; true where /proc hides the processes of other users. systemd-cron has no process: it turns the
+ * True where cron runs here, or /proc hides the processes of other users. systemd-cron has no process: it turns the
  * jobs into timers.
  */
 const runsCron = (): boolean =>

@@ -19,7 +19,7 @@ const words = fc
   .oneof(fc.string({ unit: fc.constantFrom(...SPECIAL) }), fc.string({ unit: anyCharacter }))
   .map((text) => text.replaceAll('\0', '').toWellFormed())
 
-/** How many lists of words one shell reads: its start takes longer. */
+/** The number of lists of words that one shell reads: its start takes longer. */
 const LISTS = 10
 const lists = fc.array(words, { minLength: 1, maxLength: 20 })
 

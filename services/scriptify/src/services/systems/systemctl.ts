@@ -5,7 +5,7 @@ import { command, optionalCommand, runCommand } from '../run-command.ts'
 /** The properties that `stateIn` reads. */
 export const STATE = ['ActiveState', 'SubState']
 
-/** Whether systemd is PID 1, not merely installed. */
+/** True where systemd is PID 1, not merely installed. */
 export const runsSystemd = (): boolean => existsSync('/run/systemd/system')
 
 export const daemonReloadCommands = (): ControlCommand[] =>
@@ -17,7 +17,7 @@ export function forgetUnitCommands(name: string): ControlCommand[] {
   return [...daemonReloadCommands(), optionalCommand('systemctl', 'reset-failed', `${name}.service`)]
 }
 
-/** What systemd calls the state of a unit; `restarting` while it waits before it tries again. */
+/** Returns systemd's name for the state of a unit; `restarting` while it waits before it tries again. */
 export const activeState = async (name: string): Promise<string> =>
   stateIn(await propertiesOf(`${name}.service`, STATE))
 

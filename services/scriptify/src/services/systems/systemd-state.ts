@@ -51,7 +51,7 @@ function lastRunIn(
   }
 }
 
-/** What systemd calls the exit codes with which it could not start a program (systemd.exec(5)). */
+/** systemd's names for the exit codes with which it could not start a program (systemd.exec(5)). */
 const START_FAILURES: Readonly<Record<number, string>> = {
   200: 'CHDIR',
   203: 'EXEC',
@@ -80,7 +80,7 @@ function toIsoTime(text = ''): string | undefined {
   return day === undefined ? undefined : `${day}T${time}Z`
 }
 
-/** What systemd counts and measures; it writes `[not set]` for what it does not know. */
+/** Returns what systemd counts and measures; it writes `[not set]` for what it does not know. */
 function factsIn(
   properties: ReadonlyMap<string, string>,
 ): Pick<ServiceState, 'uptimeSeconds' | 'restarts' | 'memoryBytes'> {

@@ -23,7 +23,7 @@ export const namesakes = (name: string): string[] =>
 export const unitOf = (name: string, isScheduled: boolean): string =>
   `${name}.${isScheduled ? 'timer' : 'service'}`
 
-/** Whether the service has a timer of scriptify's; an admin may have written another. */
+/** True where the service has a timer of scriptify's; an admin may have written another. */
 export function hasTimer(name: string): boolean {
   const path = TIMER_PATH.replace('{name}', name)
   return existsSync(path) && readFileSync(path, 'utf8').includes(ownershipMark(name, SYSTEM))
@@ -35,7 +35,7 @@ export const stopGoneUnitCommands = (name: string): ControlCommand[] =>
     .filter((unit) => !isForeignUnit(unit))
     .map((unit) => optionalCommand('systemctl', 'stop', unit))
 
-/** Whether a unit of this name exists that scriptify did not write. */
+/** True where a unit of this name exists that scriptify did not write. */
 export const isForeignUnit = (unit: string, root = '/'): boolean =>
   SEARCH_PATH.map((folder) => join(root, folder, 'systemd/system', unit)).some((path) => {
     const stats = lstatSync(path, { throwIfNoEntry: false })

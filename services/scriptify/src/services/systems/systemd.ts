@@ -138,7 +138,7 @@ function mayRead(path: string): boolean {
   }
 }
 
-/** Whether the folder is on a read-only file system: systemd does not start a service whose CacheDirectory= it cannot create. */
+/** True where the folder is on a read-only file system: systemd starts no service whose CacheDirectory= it cannot create. */
 function isReadOnly(folder: string): boolean {
   try {
     accessSync(folder, constants.W_OK)

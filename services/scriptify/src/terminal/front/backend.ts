@@ -6,7 +6,7 @@ export interface BackendOptions {
   env: NodeJS.ProcessEnv
 }
 
-/** What the terminal needs to know about a language; everything else goes through the worker's protocol. */
+/** The part of a language that the terminal has to know; everything else goes through the worker's protocol. */
 export interface TerminalBackend {
   name: RuntimeName
   language: 'Node' | 'PHP'

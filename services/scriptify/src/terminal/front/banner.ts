@@ -10,7 +10,7 @@ interface BannerFacts {
   isProduction: boolean
 }
 
-/** What a terminal prints before its first prompt. */
+/** Returns the text that a terminal prints before its first prompt. */
 export function formatBanner(
   setup: SessionSetup,
   { opened, environment, history, isProduction }: BannerFacts,

@@ -1,6 +1,6 @@
 import { CliError, EXIT } from '../../io/cli-error.ts'
 
-/** What decoding makes of bytes that are not UTF-8. */
+/** The character that decoding makes of bytes that are not UTF-8. */
 const REPLACEMENT = '\ufffd'
 
 /** Why typed text cannot be run; undefined for text that arrived whole. What is not UTF-8 would be stored in another form. */

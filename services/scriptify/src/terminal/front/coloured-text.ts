@@ -12,5 +12,5 @@ export const printableInColours = (text: string): string =>
     .map((part, index) => (index % 2 === 0 ? printableLines(part) : part))
     .join('')
 
-/** Whether a stream is written in colours, by Node's rule: FORCE_COLOR, else NO_COLOR, else a terminal other than TERM=dumb. */
+/** True where a stream is written in colours, by Node's rule: FORCE_COLOR, else NO_COLOR, else a terminal but TERM=dumb. */
 export const hasColors = (stream: NodeJS.WriteStream): boolean => styleText('red', ' ', { stream }) !== ' '

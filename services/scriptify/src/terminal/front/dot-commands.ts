@@ -69,7 +69,7 @@ const COMMANDS: Record<string, DotCommand> = {
   },
 }
 
-/** Whether the line is a dot command; `.5 + 1` and `...` are code. */
+/** True where the line is a dot command; `.5 + 1` and `...` are code. */
 export const isDotCommand = (line: string): boolean => /^\s*\.[a-z]+(\s|$)/.test(line)
 
 /** Runs a line such as `.help`. */

@@ -28,7 +28,7 @@ export interface LineEditor {
   printAbove(text: string): void
   /** Passes the keyboard to the code that runs, until the next prompt. */
   releaseKeyboard(): void
-  /** Whether Ctrl-C is a signal at present, and not a key. */
+  /** True while Ctrl-C is a signal, and not a key. */
   sendsSignals(): boolean
   isEmpty(): boolean
   /** Discards what was typed or pasted, and moves below it; `suffix` is shown at its end. */

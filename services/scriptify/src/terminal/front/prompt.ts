@@ -22,7 +22,7 @@ export interface PromptOptions {
   /** The variables that --env and the service added. */
   environment: Record<string, string>
   isProduction: boolean
-  /** Whether the terminal moves no cursor. */
+  /** True where the terminal moves no cursor. */
   isDumb: boolean
 }
 

@@ -2,7 +2,7 @@ import type { CliContext } from '../../io/cli-context.ts'
 import type { SessionSetup } from '../worker/supervisor.ts'
 import { hasColors } from './coloured-text.ts'
 
-/** What the process of a script receives as JSON; the script is its next argument, or else its standard input. */
+/** The options that the process of a script receives as JSON; the script is its next argument, or else its standard input. */
 export interface ScriptSetup {
   /** The project's folder, where the autoloader and the preload are loaded. */
   rootdir: string
@@ -10,9 +10,9 @@ export interface ScriptSetup {
   cwd: string
   autoloader: string | undefined
   preload: string | undefined
-  /** Whether the value of the last statement is printed. */
+  /** True where the value of the last statement is printed. */
   prints: boolean
-  /** Whether that value is written in colours. */
+  /** True where that value is written in colours. */
   colors: boolean
 }
 

@@ -16,9 +16,9 @@ export type StatementOutcome =
 
 /** A terminal's session, which outlives the process that evaluates. */
 export interface Session {
-  /** What the worker reported when it was ready. */
+  /** The report of the worker when it was ready. */
   opened: Opened
-  /** Whether the text needs more lines. */
+  /** True where the text needs more lines. */
   isIncomplete(code: string): Promise<boolean>
   evaluate(code: string): Promise<StatementOutcome>
   complete(line: string): Promise<{ word: string; candidates: string[] }>

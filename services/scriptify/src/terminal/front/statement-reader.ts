@@ -6,7 +6,7 @@ import { isDotCommand, runDotCommand } from './dot-commands.ts'
 import type { History } from './history.ts'
 import type { Session, StatementOutcome } from './session.ts'
 
-/** Whether an entry asks to leave: exit, quit or die, in the words of either language. */
+/** True where an entry asks to leave: exit, quit or die, in the words of either language. */
 export const isExitCommand = (entry: string): boolean =>
   /^\s*(exit|quit|die)\s*(\(\s*\))?\s*;?\s*$/.test(entry)
 
@@ -26,7 +26,7 @@ export interface StatementReaderOptions {
 export interface StatementReader {
   /** Takes an entry: code that may complete a statement, a dot command, or a request to leave. An aborted one does not run. */
   read(entry: string, signal: AbortSignal): Promise<void>
-  /** Whether a statement needs more lines. */
+  /** True where a statement needs more lines. */
   isStarted(): boolean
   /** Discards the lines of an incomplete statement. */
   discard(): void

@@ -2,7 +2,7 @@ import { types } from 'node:util'
 import { isCallable, isClass } from '../../classes/node/callable.ts'
 import { plainProperty } from './plain-property.ts'
 
-/** What `.ls` prints: a line for each variable. */
+/** Returns the text that `.ls` prints: a line for each variable. */
 export function listVariables(variables: Map<string, unknown>): string {
   return [...variables]
     .map(([name, value]) => `${name}  ${isPlainArray(value) ? `array(${value.length})` : typeName(value)}`)

@@ -14,7 +14,7 @@ export function parseProgram(code: string): ParseResult {
   })
 }
 
-/** Whether the text needs more lines: whether the parser's first error is at its end. */
+/** True where the text needs more lines: the parser's first error is at its end. */
 export function isIncomplete(code: string): boolean {
   const end = code.trimEnd().length
   try {

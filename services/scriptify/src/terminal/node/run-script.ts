@@ -78,7 +78,7 @@ async function print(value: unknown, colors: boolean): Promise<void> {
   console.log(printableInColours(render(value, { colors })))
 }
 
-/** Whether a script only started something: what it waits for at its end has no value yet. */
+/** True where a script only started something: what it waits for at its end has no value yet. */
 const isPending = (value: unknown): boolean =>
   types.isPromise(value) ||
   (typeof value === 'object' && value !== null && !types.isProxy(value) && 'hasRef' in value)

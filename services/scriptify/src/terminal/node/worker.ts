@@ -22,7 +22,7 @@ type Unnumbered<T> = T extends unknown ? Omit<T, 'id'> : never
 type Message = Unnumbered<WorkerMessage>
 type Done = Extract<Message, { type: 'done' }>
 
-/** How long the prompt waits until the server has ended the query of an abandoned statement. */
+/** The time that the prompt waits until the server has ended the query of an abandoned statement. */
 const ABANDON_MS = 3000
 const socket = new Socket({ fd: 3, readable: true, writable: true })
 const realExit = process.exit.bind(process)

@@ -5,13 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { WorkerCommand } from '../front/backend.ts'
 import { openChannel, type WorkerChannel, type WorkerNotification } from './channel.ts'
 
-/** How often a copy is checked: it is not a child of this process. */
+/** The time between two checks of a copy: it is not a child of this process. */
 const CHECK_MS = 100
-/** How often a copy is looked for after a death, until it has taken over or nothing is left. */
+/** The time between two searches for a copy after a death, until it has taken over or nothing is left. */
 const DEAD_CHECK_MS = 20
-/** How long messages that a worker wrote before its death may still take to arrive. */
+/** The time that messages which a worker wrote before its death may still take to arrive. */
 const GRACE_MS = 300
-/** How long a live copy may take to replace its dead worker. */
+/** The time that a live copy may take to replace its dead worker. */
 const TAKEOVER_MS = 10_000
 
 /** Makes Linux end the worker with this process, however that ends; what computes would not look at its socket again. */
@@ -56,7 +56,7 @@ export interface WorkerOptions {
   onNotification(notification: Extract<WorkerNotification, { type: 'log' | 'opening' }>): void
 }
 
-/** What a process has told about itself. */
+/** The facts that a process has told about itself. */
 interface Told {
   /** The number of its sleeping copy. */
   copy?: number

@@ -1,6 +1,6 @@
 import { isRecord } from '../../io/json-object.ts'
 
-/** What a worker remembers of a statement, for the one that may replace it. */
+/** The part of a statement that a worker remembers, for the one that may replace it. */
 interface Memory {
   /** The source of imports and declarations, for a worker that replaces this one. */
   declarations?: string[] | undefined
@@ -10,7 +10,7 @@ interface Memory {
   names?: string[] | undefined
 }
 
-/** What a worker runs before it is ready; each step may end it. */
+/** The steps that a worker runs before it is ready; each may end it. */
 export type OpeningStep = 'autoloader' | 'preload' | 'declaration' | 'variables'
 
 interface Ready {
@@ -35,7 +35,7 @@ interface Log {
   text: string
 }
 
-/** What a worker sends: the answer to the request with the same id, or a notification (id 0). */
+/** A message of a worker: the answer to the request with the same id, or a notification (id 0). */
 export type WorkerMessage = { id: number } & (
   | Ready
   | Done
@@ -55,7 +55,7 @@ export type Answer<T extends WorkerMessage['type']> = Extract<WorkerMessage, { t
 export const isWorkerMessage = (value: unknown): value is WorkerMessage =>
   isRecord(value) && typeof value.id === 'number' && typeof value.type === 'string'
 
-/** What the terminal sends; `AnswerOf` pairs each request with its answer. */
+/** A message of the terminal; `AnswerOf` pairs each request with its answer. */
 export type WorkerRequest =
   | {
       type: 'start'
@@ -63,7 +63,7 @@ export type WorkerRequest =
       preload: string | undefined
       declarations: string[]
       snapshot: string | undefined
-      /** Whether values are written in colours. */
+      /** True where values are written in colours. */
       colors: boolean
     }
   | { type: 'eval'; code: string }

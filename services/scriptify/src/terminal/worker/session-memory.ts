@@ -2,7 +2,7 @@ import type { Answer } from './protocol.ts'
 
 /** The state of a session that is kept outside its worker, so that a new worker can continue it. */
 export interface SessionMemory {
-  /** What a new worker receives. */
+  /** Returns what a new worker receives. */
   carriedOver(): { declarations: string[]; snapshot: string | undefined }
   /** Notes what a statement declared and changed. */
   update(done: Pick<Answer<'done'>, 'declarations' | 'snapshot' | 'names'>): void

@@ -23,7 +23,7 @@ export interface SessionOptions extends SessionSetup {
   notify(text: string): void
 }
 
-/** What a worker reports when it is ready. */
+/** The report of a worker that is ready. */
 export type Opened = Pick<Answer<'ready'>, 'version' | 'forks' | 'notes' | 'names'>
 
 /** The notes of a worker that continues a session: the variables that it lacks, and the notes of its start. */
@@ -54,7 +54,7 @@ export interface SupervisedWorker {
   close(): Promise<void>
 }
 
-/** How long a start takes at least before Ctrl-C may kill it: pressed again and again, it would kill each new process. */
+/** The time before Ctrl-C may kill a start: pressed again and again, it would kill each new process. */
 const START_PATIENCE_MS = 5000
 
 /**
@@ -176,7 +176,7 @@ export function superviseWorker(options: SessionOptions, memory: SessionMemory):
   }
 }
 
-/** Whether an error tells that the worker died, and was not closed. */
+/** True where an error tells that the worker died, and was not closed. */
 const hasCrashed = (error: unknown): error is WorkerDied & { crash: Crash } =>
   error instanceof WorkerDied && error.crash !== undefined
 
