@@ -32,6 +32,7 @@ export type ErrorReason =
   | 'user_gone'
   | 'factor_missing'
   | 'guard_changed'
+  | 'challenge_exhausted'
   | 'password_missing'
   | 'domain_refused'
   | 'no_factor'

@@ -31,6 +31,10 @@ const REMEDIES: Partial<Record<ErrorCode | ErrorReason, Remedy>> = {
   password_exposed: {
     client: 'set a new one by POST /login/resetrequest, or use a recovery code or a passkey',
   },
+  challenge_refused: { user: 'begin again' },
+  challenge_exhausted: { user: 'log in again' },
+  too_many_factors: { user: 'remove one first' },
+  last_factor: { user: 'add another one before you remove this one' },
   factor_not_found: { client: 'GET /profile/factors lists them' },
   no_factor: { user: 'add one first' },
   foreign_page: {

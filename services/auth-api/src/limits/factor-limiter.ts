@@ -102,7 +102,9 @@ export function createFactorLimiter({ knownAddresses, ...options }: FactorLimite
     const { limitFailures, ofDay } = budgets[purpose]
     return limitFailures(client, userid, async () => {
       if (challenge !== undefined && (await ofChallenge.count(challenge)).count > MAX_OF_CHALLENGE)
-        throw new AppError('challenge_refused', 'Too many codes were tried for this challenge; log in again')
+        throw new AppError('challenge_refused', 'Too many codes were tried for this challenge', {
+          reason: 'challenge_exhausted',
+        })
       const result = isGuessable ? await countCode(ofDay, await dayKey(client, userid), work) : await work()
       await knownAddresses.remember(client, userid)
       return result

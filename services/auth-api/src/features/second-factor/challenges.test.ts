@@ -44,7 +44,7 @@ const challengesOf = ({
 
 const isRefused = expect.objectContaining({
   code: 'challenge_refused',
-  message: 'The challenge is not valid, has expired or was used; begin again',
+  message: 'The challenge is not valid, has expired or was used',
 })
 
 describe('a challenge', () => {

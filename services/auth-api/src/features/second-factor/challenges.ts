@@ -151,4 +151,4 @@ const toKey = (secret: Uint8Array): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'latchkey challenge', 32)))
 
 export const challengeRefused = () =>
-  new AppError('challenge_refused', 'The challenge is not valid, has expired or was used; begin again')
+  new AppError('challenge_refused', 'The challenge is not valid, has expired or was used')

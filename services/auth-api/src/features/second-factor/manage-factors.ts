@@ -61,5 +61,4 @@ const findConfirmed = async (db: Queryable, userid: string): Promise<Factor[]> =
 
 const factorNotFound = () => new AppError('factor_not_found', 'You have no such factor')
 
-const lastFactor = () =>
-  new AppError('last_factor', 'Your role needs a second factor; add another one before you remove this one')
+const lastFactor = () => new AppError('last_factor', 'Your role needs a second factor')

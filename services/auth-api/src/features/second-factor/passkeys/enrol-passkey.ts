@@ -141,5 +141,4 @@ async function hasCertificate(attestationObject: string): Promise<boolean> {
   return format !== 'none' && (format !== 'packed' || decoded.get('attStmt').get('x5c') !== undefined)
 }
 
-const tooManyPasskeys = () =>
-  new AppError('too_many_factors', `You have ${MAX_PASSKEYS} passkeys; remove one first`)
+const tooManyPasskeys = () => new AppError('too_many_factors', `You have ${MAX_PASSKEYS} passkeys`)

@@ -88,8 +88,7 @@ const confirmApp =
     throw pending.length === 0 ? noEnrolment() : codeRefused()
   }
 
-const tooManyApps = () =>
-  new AppError('too_many_factors', `You have ${MAX_APPS} authenticator apps; remove one first`)
+const tooManyApps = () => new AppError('too_many_factors', `You have ${MAX_APPS} authenticator apps`)
 
 const noEnrolment = () =>
   new AppError(
