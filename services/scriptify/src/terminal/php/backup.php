@@ -19,6 +19,11 @@ final class Backup
     ) {
     }
 
+    public static function isPossible(): bool
+    {
+        return function_exists('pcntl_fork') && function_exists('posix_kill');
+    }
+
     /**
      * Returns at once in the worker; in the copy, when the worker has died. The end of the terminal ends both: a worker
      * that has replaced another one is not the terminal's child, and may never look at its socket again.

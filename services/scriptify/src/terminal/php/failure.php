@@ -15,6 +15,9 @@ final class Failure
 
     public static function describe(\Throwable $error): string
     {
+        if ($error instanceof Interrupted) {
+            return 'Interrupted';
+        }
         $text = '';
         for ($current = $error; $current !== null; $current = $current->getPrevious()) {
             $text .= ($text === '' ? '' : "\nCaused by ") . self::one($current);

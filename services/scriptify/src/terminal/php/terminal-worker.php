@@ -14,7 +14,7 @@ require __DIR__ . '/../../classes/php/error-log.php';
 foreach (
     [
         'code-stream', 'channel', 'backup', 'failure', 'renderer', 'imports', 'tokens', 'statements', 'last-expression', 'completeness',
-        'fatal-check', 'snapshot', 'connections', 'completion', 'listing', 'worker',
+        'fatal-check', 'snapshot', 'connections', 'completion', 'listing', 'protection', 'session', 'worker',
     ] as $_
 ) {
     require __DIR__ . "/{$_}.php";
@@ -25,8 +25,8 @@ unset($_);
 
 while (\Latchkey\Scriptify\Terminal\Worker::next()) {
     try {
-        \Latchkey\Scriptify\Terminal\Worker::reportValue(include \Latchkey\Scriptify\Terminal\CodeStream::NAME);
+        \Latchkey\Scriptify\Terminal\Worker::succeed(include \Latchkey\Scriptify\Terminal\CodeStream::NAME);
     } catch (\Throwable $_e) {
-        \Latchkey\Scriptify\Terminal\Worker::reportFailure($_e);
+        \Latchkey\Scriptify\Terminal\Worker::fail($_e);
     }
 }
