@@ -17,7 +17,6 @@ const REASONS: [mark: RegExp, reason: string][] = [
   [/^UND_ERR_HEADERS_OVERFLOW$/, 'the headers of the response are too long'],
   [/^HTTPParserError$/, 'the response is not HTTP'],
   [/^UND_ERR_ABORTED$/, 'the proxy refused the request'],
-  [/^bad port$/, 'fetch opens no connection to this port, which belongs to another protocol than HTTP'],
   [/^ERR_TLS_CERT_ALTNAME/, 'the certificate is for another host'],
   [/^CERT_HAS_EXPIRED$/, 'the certificate has expired'],
   [
@@ -45,6 +44,12 @@ export function toCliError(error: unknown, { origin, hasTimedOut, timeoutMs }: F
   const suffix = code === undefined ? '' : ` (${code})`
   if (/^ETIMEDOUT$|^UND_ERR_.*_TIMEOUT$/.test(String(code)))
     return new CliError(`${origin}: the host does not answer${suffix}`, EXIT.timeout)
+  // The fetch standard lists ports of other protocols, to which it never connects.
+  if (causes.some(({ message }) => message === 'bad port'))
+    return new CliError(
+      `${origin}: fetch refuses port ${new URL(origin).port}, which belongs to another protocol; have the server listen on another port, or use curl`,
+      EXIT.noResponse,
+    )
   const marks = causes.flatMap((cause) => [String(errorCode(cause)), cause.name, cause.message])
   const reason = REASONS.find(([form]) => marks.some((mark) => form.test(mark)))?.[1] ?? 'no response arrived'
   return new CliError(`${origin}: ${reason}${suffix}`, EXIT.noResponse)

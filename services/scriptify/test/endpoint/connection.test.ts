@@ -131,7 +131,16 @@ describe.concurrent('no response', () => {
   it.each([
     { why: 'the connection is refused', url: refusing, says: 'refused' },
     { why: 'the host is unknown', url: () => 'http://no-such-host.invalid/', says: 'not known' },
-    { why: 'fetch does not open the port', url: () => 'http://127.0.0.1:6000/', says: 'another protocol' },
+    {
+      why: 'fetch refuses the port',
+      url: () => 'http://127.0.0.1:6000/',
+      says: 'http://127.0.0.1:6000: fetch refuses port 6000, which belongs to another protocol',
+    },
+    {
+      why: 'fetch refuses the port of an https server',
+      url: () => 'https://localhost:10080/',
+      says: 'fetch refuses port 10080,',
+    },
   ])('because $why ends with 7', async ({ url: urlOf, says }) => {
     const url = await urlOf()
     const ended = await endpoint(['GET', `${url.replace('//', `//ada:${SECRET}@`)}?token=${SECRET}`])
