@@ -5,7 +5,7 @@ import { aUser, PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts
 import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Change as GuardedChange } from '../src/features/account/account-guard.ts'
+import type { Change as GuardedChange } from '../src/features/account/begin-change.ts'
 import { answer, challengeOf, codeAt, enrol, enrolUser, post } from './support/factors.ts'
 import { aDevice, ORIGIN, passkeySettings } from './support/passkeys.ts'
 import { aToken, bearer, codeTo, logIn, startApp, type TestApp } from './support/start-app.ts'

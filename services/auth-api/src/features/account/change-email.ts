@@ -6,8 +6,9 @@ import type { Core } from '../../core.ts'
 import type { LoggedInClient } from '../../http/client.ts'
 import { roundUpDuration } from '../../limits/round-up-duration.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import { type Change, guardChanged, type Proof } from './account-guard.ts'
+import { guardChanged } from './account-guard.ts'
 import { applyEmailChange, isSameMailbox } from './apply-email-change.ts'
+import type { Change, Proof } from './begin-change.ts'
 import { createRequestEmailChange } from './request-email-change.ts'
 
 type ChangeEmailCore = Pick<

@@ -8,7 +8,7 @@ import type { Core } from '../../core.ts'
 import type { LoggedInClient } from '../../http/client.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
-import type { Proof } from './account-guard.ts'
+import type { Proof } from './begin-change.ts'
 
 type ChangePasswordCore = Pick<
   Core,
