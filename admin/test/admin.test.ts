@@ -182,6 +182,8 @@ describe('a user', () => {
   })
 
   it('is listed among so many, and with a line where there are none', async () => {
+    await aUser('listed-1')
+    await aUser('listed-2')
     const { stdout, stderr } = await call(() => admin.list('', '1'))
     expect(stdout.trim().split('\n')).toHaveLength(2)
     expect(stderr).toContain('more than these 1')
