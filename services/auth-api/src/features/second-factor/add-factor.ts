@@ -8,12 +8,11 @@ import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import type { IssuedToken } from '../../tokens/issue-token.ts'
 import type { GuardedUser } from '../account/account-guard.ts'
-import type { FactorTraits } from './factor-traits.ts'
-import type { SecondFactor } from './second-factor.ts'
+import type { FactorTraits, SecondFactor } from './second-factor.ts'
 import { sessionWithFactor } from './verify-step-up.ts'
 
-/** Stores a new factor of a locked user as confirmed; returns the user whom the guard allows it, and how the factor was shown. */
-export type ConfirmFactor = (
+/** Verifies a new factor of a locked user, and stores it as confirmed; returns the user whom the guard allows it, and the `amr`. */
+export type VerifyEnrolment = (
   transaction: Transaction,
   user: User,
 ) => Promise<{ user: GuardedUser; amr: readonly string[] }>
@@ -25,20 +24,20 @@ export interface EnrolledFactor extends IssuedToken {
 }
 
 /**
- * Adds the factor that `confirm` confirms inside a transaction that has locked the user. Ends what was begun without it, and for
- * the first factor every other session: none was opened with a factor. Returns a token of a login with it, and recovery codes
- * unless the user has some. Throws `invalid_token` and what `confirm` throws.
+ * Adds a factor, which `verify` verifies and stores inside a transaction that has locked the user. Ends what was begun without it,
+ * and for the first factor every other session: none was opened with a factor. Returns a token of a login with it, and recovery
+ * codes unless the user has some. Throws `invalid_token` and what `verify` throws.
  */
 export async function addFactor(
   secondFactor: SecondFactor,
   { name: kind }: FactorTraits,
   { claims, audit }: Caller,
-  confirm: ConfirmFactor,
+  verify: VerifyEnrolment,
 ): Promise<EnrolledFactor> {
   const { transaction, usersIn, lockUser, issueToken, notify, localNow } = secondFactor
   const readAt = toNumericDate(localNow())
   const { user, amr, recoveryCodes } = await transaction(async (db) => {
-    const { user, amr } = await confirm(db, await lockUser(db, claims))
+    const { user, amr } = await verify(db, await lockUser(db, claims))
     const users = usersIn(db)
     const { userid } = user
     const now = localNow()

@@ -11,7 +11,7 @@ import type { AccountGuard, GuardedUser } from '../account/account-guard.ts'
 
 /** Time in which a challenge can be answered. */
 export const CHALLENGE_SECONDS = 300
-/** Time in which what a user has to write down or set up can be confirmed. */
+/** Time in which an enrolment, or what a user has to write down, can be confirmed. */
 export const ENROLMENT_SECONDS = 900
 
 /** The purpose of a challenge; a challenge for another purpose is refused. A kind of factor has further ones. */
@@ -36,7 +36,7 @@ const Challenge = z.object({
   valid_from: z.number(),
   /** What guarded the account when the challenge was issued; empty where it is for any user. */
   begun_under: z.string(),
-  /** What the challenge confirms, sealed. */
+  /** The text that the challenge confirms, sealed. */
   content: z.string().optional(),
 })
 
@@ -58,7 +58,7 @@ export interface ChallengesDependencies {
 export interface ChallengeSubject {
   user: User
   begunUnder: string
-  /** What the user has to write down before the challenge is answered, sealed. */
+  /** The text that the user has to write down before the challenge is answered, sealed. */
   content?: string
 }
 

@@ -1,8 +1,7 @@
 import { type RequestAudit, reportRefusal } from '../../audit/request-audit.ts'
 import type { Client } from '../../http/client.ts'
 import type { FactorPurpose } from '../../limits/factor-limiter.ts'
-import type { FactorTraits } from './factor-traits.ts'
-import type { SecondFactor } from './second-factor.ts'
+import type { FactorTraits, SecondFactor } from './second-factor.ts'
 
 const CODE_REFUSED = { code: 'second_factor_refused', name: 'second_factor.refused' } as const
 

@@ -6,8 +6,7 @@ import type { IssuedToken } from '../../tokens/issue-token.ts'
 import { MULTI_FACTOR } from '../../tokens/require-login.ts'
 import { type Challenge, challengeRefused, LOGIN } from './challenges.ts'
 import { limitAttempt } from './factor-attempts.ts'
-import type { FactorTraits, VerifyFactor } from './factor-traits.ts'
-import type { SecondFactor } from './second-factor.ts'
+import type { FactorTraits, SecondFactor, VerifyFactor } from './second-factor.ts'
 
 export interface FactorLogin {
   challenge: Challenge

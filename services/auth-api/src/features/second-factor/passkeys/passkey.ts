@@ -2,8 +2,7 @@ import { AppError, type AppErrorOptions } from '@latchkey/shared/errors/app-erro
 import type { Factor } from '@latchkey/shared/users/factor-repository.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
-import type { FactorTraits } from '../factor-traits.ts'
-import type { SecondFactor } from '../second-factor.ts'
+import type { FactorTraits, SecondFactor } from '../second-factor.ts'
 
 export const PASSKEY: FactorTraits = {
   name: 'passkey',

@@ -1,7 +1,7 @@
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import type { RequestAudit } from '../../../audit/request-audit.ts'
-import type { VerifyFactor } from '../factor-traits.ts'
+import type { VerifyFactor } from '../second-factor.ts'
 import {
   INVALID,
   loadWebAuthn,

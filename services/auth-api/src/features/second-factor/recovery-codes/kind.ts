@@ -1,7 +1,6 @@
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
-import type { FactorAudit, VerifyFactor } from '../factor-traits.ts'
-import type { FactorKind, SecondFactor } from '../second-factor.ts'
+import type { FactorAudit, FactorKind, SecondFactor, VerifyFactor } from '../second-factor.ts'
 import { recoveryCodeRoutes } from './routes.ts'
 
 /** Recovery codes, which replace a factor that the user has lost. They take every code that no other kind takes, so they come last. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import type { LoggedInClient } from '../../../http/client.ts'
-import { addFactor, type ConfirmFactor, type EnrolledFactor } from '../add-factor.ts'
+import { addFactor, type EnrolledFactor, type VerifyEnrolment } from '../add-factor.ts'
 import { ENROLMENT_SECONDS } from '../challenges.ts'
 import { limitAttempt } from '../factor-attempts.ts'
 import type { SecondFactor } from '../second-factor.ts'
@@ -64,12 +64,12 @@ export function verifyTotpEnrolment(
 ): Promise<EnrolledFactor> {
   const attempt = { userid: client.claims.sub, purpose: 'enrolment', kind: TOTP } as const
   return limitAttempt(secondFactor, client, attempt, () =>
-    addFactor(secondFactor, TOTP, client, confirmApp(secondFactor, code, client)),
+    addFactor(secondFactor, TOTP, client, verifyApp(secondFactor, code, client)),
   )
 }
 
-const confirmApp =
-  ({ guard, secrets, localNow }: SecondFactor, code: string, { claims }: LoggedInClient): ConfirmFactor =>
+const verifyApp =
+  ({ guard, secrets, localNow }: SecondFactor, code: string, { claims }: LoggedInClient): VerifyEnrolment =>
   async (transaction, user) => {
     const factors = createFactorRepository(transaction)
     const now = localNow()

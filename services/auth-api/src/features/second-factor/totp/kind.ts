@@ -1,6 +1,5 @@
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
-import type { VerifyFactor } from '../factor-traits.ts'
-import type { FactorKind, SecondFactor } from '../second-factor.ts'
+import type { FactorKind, SecondFactor, VerifyFactor } from '../second-factor.ts'
 import { totpRoutes } from './routes.ts'
 import { codeRefused, findStep, TOTP } from './totp.ts'
 
