@@ -1,8 +1,8 @@
 import type { History } from './history.ts'
-import type { Session } from './session.ts'
+import type { TerminalSession } from './terminal-session.ts'
 
 export interface DotCommandContext {
-  session: Session
+  session: TerminalSession
   history: History
   /** The variables that --env and the service added. */
   environment: Record<string, string>

@@ -1,4 +1,4 @@
-import type { Session } from './session.ts'
+import type { TerminalSession } from './terminal-session.ts'
 
 /** Exit codes by the signals that end a terminal. */
 export type SignalCodes = Partial<Record<NodeJS.Signals, number>>
@@ -21,8 +21,8 @@ export function untilSignal(signals: SignalCodes, onSignal = () => {}): Promise<
  * preload may never return, and the signal ends its process too.
  */
 export async function openUntilSignal(
-  open: (signal: AbortSignal) => Promise<Session>,
-): Promise<Session | number> {
+  open: (signal: AbortSignal) => Promise<TerminalSession>,
+): Promise<TerminalSession | number> {
   const abort = new AbortController()
   let code: number | undefined
   const stopListening = listen(START_SIGNALS, (received) => {

@@ -1,4 +1,4 @@
-import type { Session } from './session.ts'
+import type { TerminalSession } from './terminal-session.ts'
 
 const STILL_RUNNING_MS = 700
 
@@ -14,7 +14,7 @@ export interface Interrupter {
 
 /** Creates the functions that handle Ctrl-C for one entry; `notify` prints a line. */
 export function createInterrupter(
-  session: Pick<Session, 'interrupt' | 'kill'>,
+  session: Pick<TerminalSession, 'interrupt' | 'kill'>,
   notify: (text: string) => void,
 ): Interrupter {
   const abort = new AbortController()

@@ -4,7 +4,7 @@ import { formatBanner } from './banner.ts'
 import { openUntilSignal, PROMPT_SIGNALS, untilSignal } from './end-signals.ts'
 import { historyPath, openHistory } from './history.ts'
 import { createPrompt } from './prompt.ts'
-import { openSession } from './session.ts'
+import { openTerminalSession } from './terminal-session.ts'
 
 export interface PromptModeOptions {
   /** The environment of the terminal itself, which may differ from that of the session. */
@@ -22,7 +22,7 @@ export async function runPromptMode(
   const { backend, rootdir, env } = setup
   let notify = (text: string): void => void process.stderr.write(`${text}\n`)
   const session = await openUntilSignal((signal) =>
-    openSession({ ...setup, notify: (text) => notify(text), signal }),
+    openTerminalSession({ ...setup, notify: (text) => notify(text), signal }),
   )
   if (typeof session === 'number') return session
   const history = openHistory(keepsHistory ? historyPath(ownEnv, rootdir, backend.name) : undefined)

@@ -4,8 +4,8 @@ import { dotCommandNames } from './dot-commands.ts'
 import type { History } from './history.ts'
 import { createInterrupter, type Interrupter } from './interrupter.ts'
 import { createLineEditor } from './line-editor.ts'
-import type { Session } from './session.ts'
 import { createStatementReader } from './statement-reader.ts'
+import type { TerminalSession } from './terminal-session.ts'
 
 export interface Prompt {
   /** Resolves when the user leaves; rejects when an entry fails. */
@@ -27,7 +27,7 @@ export interface PromptOptions {
 }
 
 /** Shows a prompt, reads entries and evaluates them one after another. */
-export function createPrompt(session: Session, options: PromptOptions): Prompt {
+export function createPrompt(session: TerminalSession, options: PromptOptions): Prompt {
   const { promise: left, resolve: leave, reject: fail } = Promise.withResolvers<void>()
   const [first, continuation] = promptTexts(options)
   const waiting: string[] = []
@@ -107,7 +107,7 @@ function promptTexts({ runtime, isProduction }: PromptOptions): [first: string, 
 }
 
 async function complete(
-  session: Session,
+  session: TerminalSession,
   line: string,
   { isStarted }: { isStarted: boolean },
 ): Promise<{ word: string; candidates: string[] }> {

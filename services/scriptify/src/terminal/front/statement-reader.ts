@@ -4,14 +4,14 @@ import type { Output } from '../../io/cli-context.ts'
 import { describeInvalidText } from './charset.ts'
 import { isDotCommand, runDotCommand } from './dot-commands.ts'
 import type { History } from './history.ts'
-import type { Session, StatementOutcome } from './session.ts'
+import type { StatementOutcome, TerminalSession } from './terminal-session.ts'
 
 /** True where an entry asks to leave: exit, quit or die, in the words of either language. */
 export const isExitCommand = (entry: string): boolean =>
   /^\s*(exit|quit|die)\s*(\(\s*\))?\s*;?\s*$/.test(entry)
 
 export interface StatementReaderOptions {
-  session: Session
+  session: TerminalSession
   history: History
   /** The variables that --env and the service added. */
   environment: Record<string, string>

@@ -16,7 +16,7 @@ export interface SessionSetup {
   preload: string | undefined
 }
 
-export interface SessionOptions extends SessionSetup {
+export interface TerminalSessionOptions extends SessionSetup {
   /** Ends a start that is in progress, with its process; a session that is open ignores it. */
   signal: AbortSignal
   /** Receives everything that is not the answer to a statement. */
@@ -64,7 +64,7 @@ const START_PATIENCE_MS = 5000
  * Ctrl-C is handled here while an entry is, which `Interrupter` tells: the first is an `interrupt`, each later one a `kill`.
  * While a line is typed it discards that (prompt.ts). Before the first prompt it ends the terminal with 130 (end-signals.ts).
  */
-export function superviseWorker(options: SessionOptions, memory: SessionMemory): SupervisedWorker {
+export function superviseWorker(options: TerminalSessionOptions, memory: SessionMemory): SupervisedWorker {
   const { notify } = options
   /** The process that evaluates, or the last one. */
   let worker: WorkerProcess | undefined
@@ -181,7 +181,7 @@ const hasCrashed = (error: unknown): error is WorkerDied & { crash: Crash } =>
   error instanceof WorkerDied && error.crash !== undefined
 
 const startRequest = (
-  { backend, preload }: SessionOptions,
+  { backend, preload }: TerminalSessionOptions,
   memory: SessionMemory,
 ): Extract<WorkerRequest, { type: 'start' }> => ({
   type: 'start',
@@ -193,7 +193,7 @@ const startRequest = (
 
 function describeFailure(
   step: OpeningStep | undefined,
-  { backend, preload }: Pick<SessionOptions, 'backend' | 'preload'>,
+  { backend, preload }: Pick<TerminalSessionOptions, 'backend' | 'preload'>,
 ): string {
   switch (step) {
     case 'autoloader':

@@ -3,9 +3,9 @@ import { createSessionMemory, type SessionMemory } from '../worker/session-memor
 import {
   notesOf,
   type Opened,
-  type SessionOptions,
   type SupervisedWorker,
   superviseWorker,
+  type TerminalSessionOptions,
 } from '../worker/supervisor.ts'
 
 export type StatementOutcome =
@@ -14,8 +14,8 @@ export type StatementOutcome =
   | { status: 'interrupted'; text: string }
   | { status: 'failed'; text: string; isRestored?: true }
 
-/** A terminal's session, which outlives the process that evaluates. */
-export interface Session {
+/** The session of a terminal, which outlives the process that evaluates. */
+export interface TerminalSession {
   /** The report of the worker when it was ready. */
   opened: Opened
   /** True where the text needs more lines. */
@@ -33,8 +33,8 @@ export interface Session {
   close(): Promise<void>
 }
 
-/** Opens a session; resolves when its worker is ready. Rejects with a CliError (1) if its process dies before that. */
-export async function openSession(options: SessionOptions): Promise<Session> {
+/** Opens a terminal session; resolves when its worker is ready. Rejects with a CliError (1) if its process dies before that. */
+export async function openTerminalSession(options: TerminalSessionOptions): Promise<TerminalSession> {
   const memory = createSessionMemory()
   const worker = superviseWorker(options, memory)
   return {
