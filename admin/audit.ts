@@ -16,7 +16,9 @@ export class Audit {
       const { userid } = await getAccount(createUserRepository(db), login)
       return createAuditRepository(db).findNewest(userid, max)
     })
-    console.log(events.length > 0 ? describeEvents(events.toReversed()) : 'Nothing is recorded of this user.')
+    console.log(
+      events.length > 0 ? describeEvents(events.toReversed()) : 'No event of this user is recorded.',
+    )
   }
 }
 

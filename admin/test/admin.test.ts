@@ -254,7 +254,7 @@ describe('a user', () => {
 
   it('has an audit trail of what admins did', async () => {
     await aUser('watched')
-    expect((await call(() => audit.tail('watched'))).stdout).toContain('Nothing is recorded of this user')
+    expect((await call(() => audit.tail('watched'))).stdout).toContain('No event of this user is recorded')
     await call(() => admin.setRole('watched', 'admin'))
     await call(() => admin.delete('watched'))
     const { stdout } = await call(() => audit.tail('watched@example.com', '2'))

@@ -62,7 +62,7 @@ it.each([
   {
     error: coded('25006', 'cannot execute UPDATE in a read-only transaction'),
     reason:
-      'the database only reads, as a replica does, or where default_transaction_read_only is on; the URL must lead to the primary',
+      'the database is read-only: a replica, or default_transaction_read_only is on; the URL must lead to the primary',
   },
   {
     error: coded('ER_UNKNOWN_COM_ERROR', 'WSREP has not yet prepared node for application use'),

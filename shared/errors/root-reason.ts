@@ -44,7 +44,7 @@ const PLAIN: readonly Plain[] = [
   {
     of: /^(25006|ER_OPTION_PREVENTS_STATEMENT|ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION|ER_READ_ONLY_MODE)$/,
     reason:
-      'the database only reads, as a replica does, or where default_transaction_read_only is on; the URL must lead to the primary',
+      'the database is read-only: a replica, or default_transaction_read_only is on; the URL must lead to the primary',
   },
   {
     of: /^(ER_GRP_TRX_CONSISTENCY_(BEFORE|NOT_ALLOWED)|ER_RUN_HOOK_ERROR)$|^WSREP has not yet prepared node/,
@@ -74,7 +74,7 @@ const PLAIN: readonly Plain[] = [
   {
     of: /^unsupported startup parameter/,
     reason:
-      'a pooler refuses an option; a queue in PostgreSQL needs the server itself, and all else PgBouncer 1.21 or later',
+      'a pooler refuses an option; connect a queue in PostgreSQL to the server itself, all else to PgBouncer 1.21 or later',
     isDetailed: true,
   },
   {

@@ -16,7 +16,7 @@ export function registerDependencyGauge(registry: Registry, readiness: Pick<Read
   })
   new Gauge({
     name: 'latchkey_dependency_state',
-    help: '1 for what the check of the dependency says: ok, unreachable, connections in use, locked …',
+    help: '1 for the state that the check of the dependency reports: ok, unreachable, connections in use, locked …',
     labelNames: ['dependency', 'state'],
     registers: [registry],
     async collect() {

@@ -56,7 +56,7 @@ function redirected(request: EndpointRequest, status: number, location: string):
   const { origin } = request.url
   const url = URL.parse(location, request.url.href)
   if (!url || !/^https?:$/.test(url.protocol))
-    throw new CliError(`${origin} redirects to what is not an HTTP address`, EXIT.failed)
+    throw new CliError(`${origin} redirects to an address that is not HTTP`, EXIT.failed)
   // A server must not choose the credentials.
   url.username = ''
   url.password = ''

@@ -113,5 +113,5 @@ const placeOptions = (): Option[] => [
     '--force',
     'replace a service of scriptify, keeping the options and variables that are not given',
   ),
-  new Option('--root <dir>', 'write below this folder, where another host’s files are mounted').default('/'),
+  new Option('--root <dir>', 'install into the file system mounted at this folder').default('/'),
 ]

@@ -22,7 +22,7 @@ export function createServicesCommand(systems: readonly InitSystem[], context: C
     .description('list the installed services, with their state, last run and last log line')
     .option('--only-names', 'only names, one per line')
     .addOption(new Option('--json', 'as JSON').conflicts('onlyNames'))
-    .option('--root <dir>', 'look below this folder, where another host’s files are mounted', '/')
+    .option('--root <dir>', 'look in the file system mounted at this folder', '/')
     .addHelpText('after', EXAMPLES)
     .action(async ({ onlyNames = false, json = false, root: folder }: Flags) => {
       const { listServices } = await import('../../services/list-services.ts')

@@ -14,7 +14,7 @@ export function createUninstallCommand(systems: readonly InitSystem[], { stdout 
     .description('stop, disable and remove an installed service (as root)')
     .argument('<name>', 'as it was installed')
     .option('--dry-run', 'show what would be run and removed')
-    .option('--root <dir>', 'remove below this folder, where another host’s files are mounted', '/')
+    .option('--root <dir>', 'remove from the file system mounted at this folder', '/')
     .addHelpText('after', EXAMPLES)
     .action(async (name: string, { dryRun = false, root }: { dryRun?: boolean; root: string }) => {
       const { resolveRoot } = await import('../../services/folders.ts')

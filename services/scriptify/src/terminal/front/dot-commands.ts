@@ -88,10 +88,10 @@ function helpText(): string {
   return [
     ...Object.values(COMMANDS).map(({ usage, effect }) => `${usage.padEnd(width)}  ${effect}`),
     '',
-    'Tab completes, Up searches for what begins as the line does, Ctrl-R for what contains a text.',
-    'Ctrl-C clears the line or stops what runs; twice, by force. A statement continues on the next line',
-    'until it is complete. `;;` at its end hides its value. A line that begins with a space is not kept in',
-    'the history.',
+    'Tab completes. Up finds earlier input that begins like the line, Ctrl-R input that contains a text.',
+    'Ctrl-C clears the line or interrupts the statement; a second one kills it. A statement continues on',
+    'the next line until it is complete. `;;` at its end hides its value. A line that begins with a space',
+    'is not kept in the history.',
   ].join('\n')
 }
 
