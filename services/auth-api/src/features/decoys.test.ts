@@ -32,7 +32,7 @@ function requestsFor(owner: User | undefined) {
     generateToken: () => 'token',
     generateCode: () => '123456',
     hash: (_id: string, value: string) => `hash of ${value}`,
-    hashOfNothing: () => 'hash of nothing',
+    unmatchableHash: () => 'hash of nothing',
     isHashOf: () => false,
   }
   const core = aCore({

@@ -81,7 +81,7 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
       const addressCount = await addresses.read(address)
       // No more run at once than may still fail: forty concurrent guesses gain nothing over forty sequential ones.
       setConcurrency(limit - addressCount.count)
-      // Of each address, one guess at an account runs at a time: after the account has reached its limit, each can fail once more.
+      // One attempt per address and account at a time: above the limit of the account each address can fail only once.
       return queueByPair(keys.pair, async () => {
         const reached = await findReached(keys, addressCount)
         if (reached.length > 0) throw tooManyRequests(lastToEnd(reached))

@@ -32,8 +32,8 @@ export const Claims = z.object({
 export const successorOf = (jti: string): string =>
   hash('sha256', `successor ${jti}`, 'base64url').slice(0, 36)
 
-/** The session of a token, which a refresh passes on to the next token. */
-export interface Session {
+/** The login session of a token, which a refresh passes on to the next token. */
+export interface LoginSession {
   sid: string
   /** The time of the login, in seconds since the epoch. */
   authTime: number

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
 import { SignJWT } from 'jose'
 import type { StoreSession, TokenOrigin } from '../features/sessions/store-session.ts'
-import type { Claims, Session, UserClaims } from './claims.ts'
+import type { Claims, LoginSession, UserClaims } from './claims.ts'
 import type { TokenKey } from './signing-keys.ts'
 
 export interface IssueTokenOptions {
@@ -21,7 +21,7 @@ export interface IssuedToken {
 export type TokenUser = Pick<User, 'userid' | 'name' | 'role' | 'properties'>
 
 /** The session that a token goes on with. */
-interface TokenSession extends Partial<Session> {
+interface TokenSession extends Partial<LoginSession> {
   /** The pair of the token, where it may be issued again. */
   jti?: string
 }

@@ -7,7 +7,7 @@ import { factorKindsOf } from '@latchkey/shared/users/user-factors.ts'
 import type { Config } from '../../config.ts'
 import type { LoggedInClient } from '../../http/client.ts'
 import type { LimitLogin } from '../../limits/login-limiter.ts'
-import type { Session } from '../../tokens/claims.ts'
+import type { LoginSession } from '../../tokens/claims.ts'
 import { currentAmr } from '../../tokens/current-amr.ts'
 import type { RequireLogin } from '../../tokens/require-login.ts'
 import type { GetTokenUser } from '../../tokens/token-validity.ts'
@@ -39,7 +39,7 @@ export interface Proof {
   /** What guarded the account then, as `allow` reads it. A change that is completed later stores it. */
   begunUnder: string
   /** The login that the next token of the user has: what was shown, and when. */
-  login: Pick<Session, 'authTime' | 'amr'>
+  login: Pick<LoginSession, 'authTime' | 'amr'>
 }
 
 /** The age up to which a login counts for a change. */

@@ -46,7 +46,7 @@ export function createCodeSecrets(purpose: CodePurpose, [current, ...others]: Se
     /** Creates a code of six random digits. */
     generateCode: (): string => String(randomInt(1_000_000)).padStart(6, '0'),
     /** Creates a value that is not the hash of any code. */
-    hashOfNothing: (): string => randomBytes(32).toString('hex'),
+    unmatchableHash: (): string => randomBytes(32).toString('hex'),
     hash: hashWithCurrent,
     isHashOf: (stored: string, id: string, value: string): boolean =>
       hashes.some((hash) =>

@@ -10,12 +10,12 @@ export interface CodeOptions {
 
 /** Creates a code, and what its row stores of it. A decoy causes the same work. */
 export function issueCode(
-  secrets: Pick<CodeSecrets, 'generateCode' | 'hash' | 'hashOfNothing'>,
+  secrets: Pick<CodeSecrets, 'generateCode' | 'hash' | 'unmatchableHash'>,
   { isDecoy, now, ttlSeconds }: CodeOptions,
 ): { code: string; stored: { id: string; codeHash: string; expiresAt: Date } } {
   const id = randomUUID()
   const code = secrets.generateCode()
-  const [codeHash, unmatched] = [secrets.hash(id, code), secrets.hashOfNothing()]
+  const [codeHash, unmatched] = [secrets.hash(id, code), secrets.unmatchableHash()]
   const expiresAt = new Date(now.getTime() + ttlSeconds * 1000)
   return { code, stored: { id, codeHash: isDecoy ? unmatched : codeHash, expiresAt } }
 }

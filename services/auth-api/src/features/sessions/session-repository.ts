@@ -8,8 +8,8 @@ import {
 import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
 import { isNotRevoked } from '../../tokens/revocation-repository.ts'
 
-/** A login and the refreshes after it. */
-export interface UserSession {
+/** A login session as it is stored: a login and the refreshes after it. */
+export interface StoredSession {
   /** The id that `token_revocation` has for the session. It is not in the tokens, and gives no access. */
   id: string
   userid: string
@@ -35,7 +35,7 @@ const COLUMNS = {
   expires_at: ({ expiresAt }) => expiresAt,
   address: ({ address }) => address,
   agent: ({ agent }) => agent,
-} satisfies Columns<UserSession>
+} satisfies Columns<StoredSession>
 
 type SessionRow = Record<'id' | 'jti' | 'address' | 'agent', string> &
   Record<'created_at' | 'refreshed_at' | 'expires_at', Date> & { valid_from: string | number }
@@ -64,7 +64,12 @@ export type SessionRepository = ReturnType<typeof createSessionRepository>
 
 /** Creates the repository of the sessions that no logout has ended. The user's valid-from time may have ended more. */
 export function createSessionRepository(db: Queryable) {
-  const find = async (statement: Statement, userid: string, id: string, now: Date): Promise<UserSession[]> =>
+  const find = async (
+    statement: Statement,
+    userid: string,
+    id: string,
+    now: Date,
+  ): Promise<StoredSession[]> =>
     (await db.query<SessionRow>(statement, [db.toUuidValue(userid), now, id])).map((row) => ({
       id: row.id,
       userid,
@@ -79,7 +84,7 @@ export function createSessionRepository(db: Queryable) {
 
   return {
     /** Stores a session that begins, or the newest token of one that is refreshed. */
-    async store(session: UserSession): Promise<void> {
+    async store(session: StoredSession): Promise<void> {
       await db.execute(STORE, valuesOf(COLUMNS, session, db))
     },
 

@@ -4,12 +4,12 @@ import { isIssuedAfterValidFrom, type User } from '@latchkey/shared/users/user.t
 import type { Core } from '../../core.ts'
 import type { Caller } from '../../tokens/claims.ts'
 import { sessionIdOf } from '../../tokens/revocation-repository.ts'
-import { createSessionRepository, type UserSession } from './session-repository.ts'
+import { createSessionRepository, type StoredSession } from './session-repository.ts'
 
 type SessionsCore = Pick<Core, 'db' | 'getTokenUser' | 'revokeSession' | 'validity' | 'localNow'>
 
 /** A session as its owner sees it. */
-export interface ListedSession extends UserSession {
+export interface ListedSession extends StoredSession {
   /** True for the session of the token that asks. */
   isCurrent: boolean
 }
@@ -45,5 +45,5 @@ export async function endSession(core: SessionsCore, { claims, audit }: Caller, 
 }
 
 /** True where the user's valid-from time leaves the newest token of a session valid. */
-const isOpen = (user: User, { jti, validFrom }: UserSession): boolean =>
+const isOpen = (user: User, { jti, validFrom }: StoredSession): boolean =>
   isIssuedAfterValidFrom(user, { valid_from: validFrom, jti })
