@@ -6,7 +6,7 @@ import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
 import { declaredRoles } from '@latchkey/shared/users/roles.ts'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from './config.ts'
-import { type AppDependencies, createCore } from './core.ts'
+import { type AppDependencies, type Core, createCore } from './core.ts'
 import { accountRoutes } from './features/account/routes.ts'
 import { createAppReadiness } from './features/health/readiness.ts'
 import { healthRoutes } from './features/health/routes.ts'
@@ -53,19 +53,10 @@ export async function buildApp(
 ): Promise<App> {
   const { extensions = [], traceRequests } = dependencies
   const core = await createCore(config, { ...dependencies, db: limitingTime(dependencies.db) })
-  const { db, passwords, registry, failures, localNow, limitRequest, auditOf } = core
-  const { verifier, validity, requireLogin } = core
+  const { registry, failures, limitRequest, auditOf, verifier, validity, requireLogin } = core
   const { corsOrigins, publicUrl, trustedProxies, docsPage } = config.http
   const readiness = createAppReadiness(config, { ...dependencies, ...core })
-  // Gauges that query the database come last, or they count their own queries as waiting.
-  registerServiceGauges(registry, {
-    tokenChecks: validity.checks,
-    hashes: passwords.usage,
-    connections: db.usage,
-    maxConnections: config.database.poolSize,
-  })
-  registerDependencyGauge(registry, readiness)
-  registerOutboxAge(registry, { outbox: createOutboxRepository(db), clock: localNow })
+  registerGauges(config, core, readiness)
 
   const server = createServer({ trustedProxies, logger: dependencies.logger })
   const owners = trackRouteOwners(server, 'Latchkey')
@@ -109,4 +100,17 @@ export async function buildApp(
   await addAccountPages(server, config)
   await addExtensions(server, extensions, owners, core)
   return { server, readiness }
+}
+
+function registerGauges({ database }: Config, core: Core, readiness: Readiness): void {
+  const { registry, validity, passwords, db, localNow } = core
+  registerServiceGauges(registry, {
+    tokenChecks: validity.checks,
+    hashes: passwords.usage,
+    connections: db.usage,
+    maxConnections: database.poolSize,
+  })
+  registerDependencyGauge(registry, readiness)
+  // It queries the database. Before the others, it would count its own query as waiting.
+  registerOutboxAge(registry, { outbox: createOutboxRepository(db), clock: localNow })
 }
