@@ -1,3 +1,4 @@
+import { type Columns, namesOf, valuesOf } from '../database/columns.ts'
 import type { Queryable, Statement } from '../database/database.ts'
 import { insertRows } from '../database/insert-rows.ts'
 import type { AuditEvent, AuditEventName } from './audit-events.ts'
@@ -23,15 +24,23 @@ interface AuditRow {
   created_at: Date
 }
 
-const COLUMNS = ['name', 'userid', 'address', 'request_id', 'reason', 'event_count', 'created_at']
-
 /** The widths of the columns, in characters; a longer text is cut. */
 const MAX_ADDRESS = 64
 export const MAX_REASON = 100
 
+const COLUMNS: Columns<DatedEvent, keyof AuditRow> = {
+  name: ({ name }) => name,
+  userid: ({ userid }, db) => (userid === undefined ? null : db.toUuidValue(userid)),
+  address: ({ address }) => address?.slice(0, MAX_ADDRESS) ?? null,
+  request_id: ({ requestId }) => requestId ?? null,
+  reason: ({ reason }) => reason?.slice(0, MAX_REASON) ?? null,
+  event_count: ({ count }) => count ?? 1,
+  created_at: ({ at }) => at,
+}
+
 const FIND_NEWEST: Statement = {
   name: 'audit-newest',
-  text: `select ${COLUMNS.join(', ')} from audit_event where userid = $1 order by created_at desc, id desc limit $2`,
+  text: `select ${namesOf(COLUMNS)} from audit_event where userid = $1 order by created_at desc, id desc limit $2`,
 }
 
 const FIND_SINCE: Statement = {
@@ -43,16 +52,8 @@ const FIND_SINCE: Statement = {
 export function createAuditRepository(db: Queryable) {
   return {
     async insert(events: readonly DatedEvent[]): Promise<void> {
-      const rows = events.map(({ name, userid, address, requestId, reason, count, at }) => [
-        name,
-        userid === undefined ? null : db.toUuidValue(userid),
-        address?.slice(0, MAX_ADDRESS) ?? null,
-        requestId ?? null,
-        reason?.slice(0, MAX_REASON) ?? null,
-        count ?? 1,
-        at,
-      ])
-      await insertRows(db, 'audit_event', COLUMNS, rows)
+      const rows = events.map((event) => valuesOf(COLUMNS, event, db))
+      await insertRows(db, 'audit_event', Object.keys(COLUMNS), rows)
     },
 
     /** Returns true if the user has such an event after `since`. */
