@@ -1,6 +1,5 @@
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import * as otpauth from 'otpauth'
-
 import type { FactorTraits } from '../second-factor.ts'
 
 export const TOTP: FactorTraits = { name: 'totp', isGuessable: true }
