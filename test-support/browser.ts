@@ -18,7 +18,7 @@ const EXECUTABLES = [
 
 const executablePath = EXECUTABLES.find((path) => path !== undefined && existsSync(path))
 
-/** Whether pages can be tested. REQUIRE_CHROMIUM=1 makes it an error that they cannot. */
+/** True where pages can be tested. REQUIRE_CHROMIUM=1 makes it an error that they cannot. */
 export const hasBrowser = executablePath !== undefined
 
 if (!hasBrowser && process.env.REQUIRE_CHROMIUM === '1')

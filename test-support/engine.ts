@@ -29,7 +29,7 @@ export const engine = (): Engine => inject('engine')
 export const isPostgres = (on: Engine = engine()): boolean =>
   on === 'given' ? findDialect(inject('givenUrl')).name === 'postgres' : POSTGRES.includes(on)
 
-/** Whether the engine has several nodes that all take changes. */
+/** True where the engine has several nodes that all take changes. */
 export const isCluster = (on: Engine = engine()): boolean => on === 'galera' || on === 'group-replication'
 
 /** The engine's address with the right to create databases; the path is an existing database. */

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { onTestFinished } from 'vitest'
 
-/** What a request changes or needs in the database. */
+/** The kinds of requests, by what each changes or needs in the database. */
 type Kind = 'login' | 'ping' | 'rename' | 'refresh' | 'password' | 'logout' | 'reset'
 
 export interface Answer {

@@ -19,7 +19,7 @@ export const run = promisify(execFile)
 export const docker = async (...args: string[]): Promise<string> =>
   (await run('docker', args, { maxBuffer: 64 * 1024 * 1024 })).stdout.trim()
 
-/** What a container has written so far. */
+/** Returns what a container has written so far. */
 export async function logsOf(container: string): Promise<string> {
   const { stdout, stderr } = await run('docker', ['logs', container], { maxBuffer: 64 * 1024 * 1024 })
   return stdout + stderr

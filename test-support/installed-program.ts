@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 
-/** Whether a program runs here. `requiredBy` names a variable: where that is 1, a missing program is an error. */
+/** True where a program runs here. `requiredBy` names a variable: where that is 1, a missing program is an error. */
 export function isInstalled(
   program: string,
   { args = ['--version'], requiredBy }: { args?: string[]; requiredBy?: string } = {},

@@ -14,11 +14,11 @@ export interface Mailbox {
   answers: Map<string, number[]>
   /** With what the server refuses every sender, for example `530 5.7.0 Authentication required`; undefined while it refuses none. */
   refusesSenders: string | undefined
-  /** How long the server takes to accept a mail, in milliseconds. */
+  /** The time that the server takes to accept a mail, in milliseconds. */
   delayMs: number
-  /** Whether the server stops answering once it has received the recipient. */
+  /** True where the server stops answering once it has received the recipient. */
   hangs: boolean
-  /** How many mails the server has left unanswered because it hangs. */
+  /** The number of mails that the server has left unanswered because it hangs. */
   hangingMails: number
   goDown(): Promise<void>
   comeUp(): Promise<void>
@@ -26,7 +26,7 @@ export interface Mailbox {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** How long it answers open connections once it goes down: longer than the longest `delayMs` of a test. */
+/** The time for which it answers open connections once it goes down: longer than the longest `delayMs` of a test. */
 const CLOSE_TIMEOUT_MS = 3_000
 
 /** A real SMTP server in this process that keeps what it accepts. Containers reach it on the host 0.0.0.0. */

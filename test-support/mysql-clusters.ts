@@ -26,7 +26,7 @@ export interface ClusterNode {
   /** Lets a node that has lost the majority of its cluster be the cluster, as an operator does. */
   becomeCluster(): Promise<void>
   isSynced(): Promise<boolean>
-  /** Whether the cluster, as this node sees it, has so many nodes. */
+  /** True where the cluster, as this node sees it, has so many nodes. */
   isOneOf(nodes: number): Promise<boolean>
 }
 

@@ -106,7 +106,7 @@ export const logIn = (api: string, { password = DEMO_PASSWORD, username = 'user@
     body: JSON.stringify({ username, password }),
   })
 
-/** Whether anything answers there. */
+/** True where anything answers there. */
 export const answers = (api: string): Promise<boolean> =>
   fetch(`${api}/health/live`).then(
     () => true,

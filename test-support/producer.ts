@@ -24,7 +24,7 @@ export interface Producer {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** What auth-api does with mail. */
+/** Opens the part of auth-api that accepts mail. */
 export async function openProducer(
   servers: Pick<Servers, 'databaseUrl' | 'queueUrl'>,
   secret: Buffer,

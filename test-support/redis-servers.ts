@@ -3,11 +3,11 @@ import type { Authority } from './certificate-authority.ts'
 import { findFreePort } from './free-port.ts'
 import { waitFor } from './wait-for.ts'
 
-/** What speaks the protocol of Redis. */
+/** The servers that speak the protocol of Redis. */
 export const REDIS_IMAGES = ['redis:8', 'valkey/valkey:9'] as const
 export type RedisImage = (typeof REDIS_IMAGES)[number]
 
-/** How the servers are connected. */
+/** The topologies of the servers. */
 export const TOPOLOGIES = ['Sentinel', 'Cluster'] as const
 export type Topology = (typeof TOPOLOGIES)[number]
 

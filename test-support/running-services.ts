@@ -27,7 +27,7 @@ export interface RunningServices extends AsyncDisposable {
   origin: string
   /** The worker of now; a test that ends it starts the next one. */
   worker: WorkerProcess
-  /** What earlier workers logged. */
+  /** The log of earlier workers. */
   logs: string[]
   /** Every code, token and password so far: none may be found anywhere. */
   secrets: string[]

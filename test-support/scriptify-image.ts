@@ -3,7 +3,7 @@ import { ROOT, run, VERSION } from './images.ts'
 
 export const IMAGE = `latchkey/scriptify:${VERSION}`
 
-/** What `docker run` gets so that the container may write to /tmp and do nothing that root may. */
+/** Options of `docker run` with which the container may write to /tmp and do nothing that root may. */
 export const HARDENED: readonly string[] = [
   ...['--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges'],
 ]

@@ -11,7 +11,7 @@ export interface WorkerProcess {
   process: ChildProcess
   /** The address of its health and metrics. */
   url: string
-  /** What it has logged. */
+  /** The log so far. */
   log(): string
   ready(): Promise<void>
   get(path: string): Promise<Response>

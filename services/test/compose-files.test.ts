@@ -30,7 +30,7 @@ const SOURCES = {
   SOURCE: 'https://git.example.com/latchkey',
 }
 
-/** What docker compose makes of all files and profiles together. */
+/** Returns what docker compose makes of all files and profiles together. */
 async function readServices(): Promise<[string, ComposeService][]> {
   const others = { API_SERVER: 'https://login.example.com', MAIL_FROM: 'no-reply@example.com' }
   const env = {

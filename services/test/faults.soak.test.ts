@@ -4,7 +4,7 @@ import { docker, logsOf } from '@latchkey/test-support/images.ts'
 import { type Mailbox, openMailbox } from '@latchkey/test-support/mailbox.ts'
 import { describe, expect, it, onTestFinished } from 'vitest'
 
-/** How often each container is killed; raised by hand for a longer soak. */
+/** The number of times that each container is killed; raised by hand for a longer soak. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
 const REQUESTS_PER_SECOND = 20
 const RECOVERY_TIMEOUT_MS = 90_000

@@ -11,7 +11,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 
 beforeAll(builtServiceImages)
 
-/** What a start needs; nothing answers at these addresses. */
+/** The settings that a start needs; nothing answers at these addresses. */
 const SETTINGS = {
   APP_ENV: 'dev',
   HOST: '0.0.0.0',

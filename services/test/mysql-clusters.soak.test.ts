@@ -20,7 +20,7 @@ import { serviceUrl } from '@latchkey/test-support/test-database.ts'
 import { waitFor } from '@latchkey/test-support/wait-for.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-/** How often each fault happens. */
+/** The number of times that each fault happens. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
 const USERS = 10
 /** Longer than any time limit. */
@@ -66,7 +66,7 @@ describe.skipIf(!hasDocker()).each(CLUSTERS)('two replicas on two nodes of %s', 
   const logIn = async (replica: number, username: string) =>
     (await post(replica, '/login', { username, password: PASSWORD })).body.token ?? ''
 
-  /** What was logged about answers with 500, which are bugs. */
+  /** The log lines about answers with 500, which are bugs. */
   const errors = () =>
     replicas.flatMap((replica) =>
       replica

@@ -8,7 +8,7 @@ import { openMailbox } from '@latchkey/test-support/mailbox.ts'
 import { sharedServer } from '@latchkey/test-support/servers/shared-server.ts'
 import { expect, it } from 'vitest'
 
-/** How often each fault occurs; raised by hand for a longer soak. */
+/** The number of times that each fault occurs; raised by hand for a longer soak. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
 const EXAMPLE = '../docs/examples/high-availability'
 const SERVERS = ['postgres-1', 'postgres-2', 'postgres-3']
@@ -182,7 +182,7 @@ function describeGap(
   }
 }
 
-/** What HAProxy thinks of the servers, ten times a second. */
+/** Watches the servers as HAProxy sees them, ten times a second. */
 function watchProxy(url: string) {
   let isEnding = false
   let current: { proxy: string; server: string; status: string }[] = []
@@ -236,7 +236,7 @@ function watchProxy(url: string) {
   }
 }
 
-/** What Patroni tells of its members; nothing while that server is down. */
+/** Returns what Patroni tells of its members; nothing while that server is down. */
 async function members({ inside }: ComposeProject): Promise<Member[]> {
   return JSON.parse(await inside('postgres-1', 'patronictl list -f json').catch(() => '[]'))
 }

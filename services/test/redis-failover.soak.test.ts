@@ -11,10 +11,10 @@ import { hasDocker } from '@latchkey/test-support/servers/shared-server.ts'
 import { serviceUrl } from '@latchkey/test-support/test-database.ts'
 import { describe, expect, it } from 'vitest'
 
-/** How many mails are accepted at least; by hand, MAILS=5000 REQUESTS_PER_SECOND=50. */
+/** The number of mails that are accepted at least; by hand, MAILS=5000 REQUESTS_PER_SECOND=50. */
 const MAILS = Number(process.env.MAILS ?? 500)
 const REQUESTS_PER_SECOND = Number(process.env.REQUESTS_PER_SECOND ?? 20)
-/** How often each fault happens. */
+/** The number of times that each fault happens. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
 /** The load between two faults, in which a server that comes back becomes a replica. */
 const AFTER_FAULT_MS = 4_000

@@ -6,7 +6,7 @@ import { hasDocker } from '@latchkey/test-support/servers/shared-server.ts'
 import { waitFor } from '@latchkey/test-support/wait-for.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-/** How long a server is unavailable; by hand, 60 seconds at 20 requests a second. */
+/** The time for which a server is unavailable; by hand, 60 seconds at 20 requests a second. */
 const OUTAGE_SECONDS = Number(process.env.OUTAGE_SECONDS ?? 6)
 /** Requests a second; by default few enough for a machine that runs other tests, because an overloaded service rightly answers 503. */
 const REQUESTS_PER_SECOND = Number(process.env.REQUESTS_PER_SECOND ?? 10)

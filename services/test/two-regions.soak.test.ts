@@ -15,7 +15,7 @@ const OTHER = '--host haproxy --port 5433'
 const STANDBY = '--set standby_cluster.host=haproxy --set standby_cluster.port=5433'
 /** A switch and a return take seconds; a busy machine needs longer. */
 const TIMEOUT = { timeout: 180_000, interval: 500 }
-/** How long the regions are apart before one dies. */
+/** The time for which the regions are apart before one dies. */
 const APART_MS = 3_000
 /** The clock of PostgreSQL tells when a commit began to be written, and a client hears of it later. */
 const CLOCK_MS = 100
@@ -144,7 +144,7 @@ const startRegion = async (name: 'a' | 'b', environment: Record<string, string>)
     },
   })
 
-/** What leads the clients to a region. */
+/** Starts the proxy that leads the clients to a region. */
 async function startIngress(first: ComposeProject) {
   let region = new URL(first.api)
   const clients = new Set<Socket>()
@@ -202,7 +202,7 @@ async function primariesOf({ inside }: ComposeProject): Promise<string[]> {
 const query = ({ inside }: ComposeProject, host: string, sql: string): Promise<string> =>
   inside('postgres-1', `psql -AtX postgres://postgres:postgres@${host}/latchkey -c "${sql}"`)
 
-/** What `region` has not replayed; nothing while it does not stream. */
+/** Returns what `region` has not replayed; nothing while it does not stream. */
 const bytesBehind = (primary: ComposeProject, region: string): Promise<string> =>
   query(
     primary,

@@ -21,7 +21,7 @@ export interface Dialect {
   readonly name: DialectName
   /** Schemes of its URLs, without the colon. */
   readonly protocols: readonly string[]
-  /** How it takes over tables that another program created; without it they are refused. */
+  /** The adoption of tables that another program created; without it they are refused. */
   readonly adoption?: Adoption
   /** Finds why the database stores or folds texts in another way than Latchkey; absent where each column says it for itself. */
   findTextFault?(db: Queryable): Promise<TextFault | undefined>
@@ -46,7 +46,7 @@ export interface Login {
   password: string
 }
 
-/** What a login may do with the rows of a table, in the words of SQL's `grant`. */
+/** The rights of a login to the rows of a table, in the words of SQL's `grant`. */
 export type Right = 'select' | 'insert' | 'update' | 'delete'
 
 export interface Grant {
@@ -62,7 +62,7 @@ export interface LoginSql {
   grant(login: Login, grants: readonly Grant[]): string
 }
 
-/** What a driver's errors mean. The patterns match the error's code or its SQLSTATE. */
+/** The meanings of a driver's errors. The patterns match the error's code or its SQLSTATE. */
 export interface DriverErrors {
   /** The server is unreachable, starting or stopping, out of resources, or refuses the login. */
   readonly unavailable: RegExp
@@ -83,7 +83,7 @@ export interface DriverErrors {
   violatedIndex(error: unknown): string | undefined
 }
 
-/** What runs statements: the pool or one transaction. Throws `unavailable` and `invalid_input`. */
+/** The pool or one transaction, which run statements. Throws `unavailable` and `invalid_input`. */
 export interface Queryable extends Pick<Dialect, 'toUuidValue' | 'fromUuidValue'> {
   readonly dialect: Dialect
   query<Row extends object>(statement: Statement, values?: readonly SqlParameter[]): Promise<Row[]>
@@ -157,7 +157,7 @@ export const serverTimeoutMs = (clientTimeoutMs: number): number =>
   Math.max(clientTimeoutMs - 1_000, Math.ceil(clientTimeoutMs / 2))
 
 /**
- * How long a statement may wait for a lock, in milliseconds: what waits has a connection of the pool, which others need.
+ * The time that a statement may wait for a lock, in milliseconds: it has a connection of the pool, which others need.
  */
 export const lockTimeoutMs = (clientTimeoutMs: number): number =>
   Math.min(5_000, serverTimeoutMs(clientTimeoutMs) / 2)

@@ -127,7 +127,7 @@ export function createMigrator(
     },
     /** Why no migration may run on the database as it is. */
     inspect: async (): Promise<Difference[]> => findFaults(db, migrations, await readApplied(db)),
-    /** What is wrong with a database that can be used nevertheless. Reads every user if there is something. */
+    /** Finds the fault of a database that can be used nevertheless. Reads every user if there is something. */
     findWarning: async (): Promise<string | undefined> =>
       (await isInUse(db, await readApplied(db))) ? describeTextFault(db) : undefined,
     /** Why two users can share an e-mail, a username or an id. Reads the catalog only. */
@@ -147,7 +147,7 @@ const hasTable = async (db: Queryable, table: string): Promise<boolean> =>
 
 const namesOf = (applied: readonly Applied[]): Set<string> => new Set(applied.map(({ name }) => name))
 
-/** Whether the database has been migrated, or has accounts of another program. */
+/** True where the database has been migrated, or has accounts of another program. */
 async function isInUse(db: Queryable, applied: readonly Applied[]): Promise<boolean> {
   if (applied.length > 0) return true
   return (await hasTable(db, 'users')) && (await db.query(FIND_ACCOUNT)).length > 0

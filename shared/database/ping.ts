@@ -3,11 +3,11 @@ import { AppError } from '../errors/app-error.ts'
 import type { Database, Statement } from './database.ts'
 import { IS_READ_ONLY } from './postgres/start-up.ts'
 
-/** How long a ping waits for a connection of the pool, so that a probe, which waits 3 s, gets its answer. */
+/** The time that a ping waits for a connection of the pool, so that a probe, which waits 3 s, gets its answer. */
 const POOL_WAIT_MS = 1_000
 
 /**
- * What the oldest statement of this login waits for, which others then wait for too. Only PostgreSQL tells a login without
+ * The lock that the oldest statement of this login waits for; others then wait too. Only PostgreSQL tells a login without
  * further rights. A row is locked by its transaction; the first one that waits for it holds a lock on its tuple.
  */
 const OLDEST_WAIT = `select concat('waits for a lock', ' on ' || (
@@ -38,7 +38,7 @@ interface Row {
 export interface Pong {
   /** The time of the database, unless it is too busy to say that. */
   now?: Date
-  /** What its check says where it serves only some requests. */
+  /** The state that its check reports where it serves only some requests. */
   busy?: { outcome: string; reason: string; isServing: true }
 }
 

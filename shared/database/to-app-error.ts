@@ -1,7 +1,7 @@
 import { AppError } from '../errors/app-error.ts'
 import type { DriverErrors, PoolUsage } from './database.ts'
 
-/** What Node and mysql2 report where the server cannot be reached, or is not one whose certificate is trusted. */
+/** Codes of Node and mysql2 for a server that cannot be reached, or whose certificate is not trusted. */
 const UNREACHABLE =
   /^(ECONNREFUSED|ECONNRESET|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|HANDSHAKE_\w+|(CERT|ERR_TLS|ERR_SSL|UNABLE_TO|SELF_SIGNED|DEPTH_ZERO)_\w+)$/
 
@@ -10,7 +10,7 @@ const NONE_FREE = 'NO_FREE_CONNECTION'
 
 const RETRY_AFTER_SECONDS = 2
 
-/** What callers are told, by what the check of the database says. */
+/** Messages to callers, by the state that the check of the database reports. */
 const MESSAGES = {
   unreachable: 'The database cannot be reached',
   'connections in use': 'The database is busy: no connection became free; try again',
@@ -40,7 +40,7 @@ export function toAppError(error: unknown, errors: DriverErrors): unknown {
 export const noneFree = ({ inUse }: PoolUsage, size: number): Error =>
   Object.assign(new Error(`${inUse} of ${size} connections in use`), { code: NONE_FREE })
 
-/** What the check of the database says where the server answers, and is too busy for a statement. */
+/** Returns the state that the check of the database reports where the server answers, but is too busy for a statement. */
 function busyState(
   error: Error,
   errors: DriverErrors,
@@ -51,7 +51,7 @@ function busyState(
   return states.find((state) => texts.some((text) => errors.busy[state].test(text)))
 }
 
-/** Whether the server refused a connection because it has as many as it may have. */
+/** True where the server refused a connection because it has as many as it may have. */
 export const isFull = (error: unknown, errors: DriverErrors): boolean =>
   error instanceof Error && busyState(error, errors) === 'server full'
 
@@ -59,11 +59,11 @@ export const isFull = (error: unknown, errors: DriverErrors): boolean =>
 export const toFinalError = (error: unknown, errors: DriverErrors): unknown =>
   isConflict(error, errors) ? unavailable('conflict', error) : toAppError(error, errors)
 
-/** Whether the transaction that ended with `error` can succeed when it is repeated. */
+/** True where the transaction that ended with `error` can succeed when it is repeated. */
 export const isConflict = (error: unknown, errors: DriverErrors): boolean =>
   codesOf(error).some((code) => errors.conflict.test(code))
 
-/** Whether the connection on which `error` occurred must not be used again. An `AppError` has the driver's error as its cause. */
+/** True where the connection of `error` must not be used again. An `AppError` has the driver's error as its cause. */
 export const endsConnection = (error: unknown, errors: DriverErrors): boolean =>
   error instanceof Error &&
   ([...codesOf(error), error.message].some((text) => errors.endsConnection.test(text)) ||

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** How a migration waits for a lock on a table. */
+/** The times for which a migration waits for a lock on a table. */
 export interface LockWaits {
   /** Time after which an attempt fails, in milliseconds: statements that wait behind it get through. */
   timeoutMs: number
@@ -14,9 +14,9 @@ export interface LockWaits {
   onWait(text: string): void
 }
 
-/** What a driver knows of a script that waits for a lock. */
+/** A driver's knowledge of a script that waits for a lock. */
 interface Attempts {
-  /** Whether an attempt has failed because it waited for too long. */
+  /** True where an attempt has failed because it waited for too long. */
   isTimeout(error: unknown): boolean
   /** Describes the lock that the script waits for at this moment, and who holds it; undefined where it does not wait. */
   findHolder(): Promise<string | undefined>
@@ -78,7 +78,7 @@ export async function pollLock(
   }
 }
 
-/** How often the holder of a lock uses its connection, which a server or a proxy would close, and says that it is alive. */
+/** The time between two uses of the connection that holds the lock: a server or a proxy would close an idle one. */
 const BEAT_MS = 2_000
 
 /**

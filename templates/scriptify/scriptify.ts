@@ -30,7 +30,7 @@ interface Session {
   connection: Promise<Connection>
   /** Settles when no statement runs: they run one after the other, since some need a statement before and after. */
   last: Promise<unknown>
-  /** How many statements have no result yet. */
+  /** The number of statements that have no result yet. */
   running: number
   isAbandoned: boolean
 }

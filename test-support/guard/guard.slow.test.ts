@@ -71,7 +71,7 @@ async function answers(port: number): Promise<boolean> {
     .finally(() => socket.destroy())
 }
 
-/** Whether Testcontainers' reaper removes it, 10 s after the last run on this machine, if it has not. */
+/** True where Testcontainers' reaper removes it, 10 s after the last run on this machine, if it has not. */
 async function isReaped(container: string): Promise<boolean> {
   const label = '{{index .Config.Labels "org.testcontainers.session-id"}}'
   const session = await docker('inspect', '--format', label, container).catch(() => undefined)

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { stopProcesses } from './stop-processes.ts'
 
-/** What a process of a run has started. */
+/** The processes, containers and files that a process of a run has started. */
 export interface Started {
   pids: number[]
   folders: string[]

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** How long a process may take to end what it has started. */
+/** The time that a process may take to end what it has started. */
 const GRACE_MS = 5_000
 const PAUSE_MS = 50
 

@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '../..')
 const KEPT = join(ROOT, 'node_modules/.cache/test-clusters')
 const DRAFT_PREFIX = 'draft-'
 const DATA_PREFIX = join(VOLATILE_FOLDER, 'latchkey-test-')
-/** What a prepared cluster is made of: binaries and BullMQ, the options of initdb, and what `preparePostgres` runs. */
+/** The facts that a prepared cluster is made of: binaries and BullMQ, the options of initdb, and what `preparePostgres` runs. */
 const MADE_OF = [
   'package-lock.json',
   '{migrations,extensions}/**/*.sql',

@@ -5,7 +5,7 @@ import { prepareServiceLogins } from '@latchkey/shared/database/service-logins.t
 /** The database on a shared PostgreSQL server that has every migration applied, to be copied. */
 export const MIGRATED_TEMPLATE = 'latchkey_migrated'
 
-/** What the services connect with, in every database that the tests migrate. */
+/** The login of the services, in every database that the tests migrate. */
 export const SERVICE_LOGINS = {
   'auth-api': { username: 'test_auth_api', password: 'secret' },
   'mailer-worker': { username: 'test_mailer_worker', password: 'secret' },

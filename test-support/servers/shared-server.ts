@@ -9,7 +9,7 @@ declare module 'vitest' {
   }
 }
 
-/** Whether a Docker engine answers; without one the suites that need containers are skipped. */
+/** True where a Docker engine answers; without one the suites that need containers are skipped. */
 export const hasDocker = (): boolean => inject('hasDocker')
 
 /** The address of a server that all test files of a run share, with the rights of its administrator; waits until it is up. */

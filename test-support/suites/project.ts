@@ -5,7 +5,7 @@ import type { Engine } from '../engine.ts'
 type ProjectTest = NonNullable<TestProjectInlineConfiguration['test']>
 
 export const hasDocker = dockerAnswers()
-/** What depends on no engine runs on the one that starts within half a second. */
+/** Tests that depend on no engine run on the one that starts within half a second. */
 export const ANY_ENGINE: Engine = 'embedded'
 
 /** Runs in `npm run test:slow`. */

@@ -11,7 +11,7 @@ import {
 } from './project.ts'
 
 /**
- * What clusters leave out: while one test holds the lock of a table, its node applies no change of the other nodes. What an
+ * Tests that clusters leave out: while one test holds the lock of a table, its node applies no change of the other nodes. What an
  * outage does there is in `mysql-clusters.soak.test.ts`.
  */
 const OF_ONE_SERVER = ['**/outage.engine{,.slow}.test.ts']
@@ -21,7 +21,7 @@ export const FAILOVERS = ['services/test/{mysql-clusters,postgres-failover,redis
 /** Two clusters of three servers and four services: it has the machine to itself. */
 export const TWO_REGIONS = ['services/test/two-regions.soak.test.ts']
 
-/** What takes longest. CI leaves out the projects whose names begin with `long`; they run before a release. */
+/** The longest tests. CI leaves out the projects whose names begin with `long`; they run before a release. */
 export const LONG = [
   'scripts/{bench,docs}/**/*.soak.test.ts',
   'services/auth-api/test/{memory,rotate-key}.soak.test.ts',

@@ -48,7 +48,7 @@ import { createDatabaseClock, type DatabaseClock } from './tokens/database-clock
 import { secretsOf } from './tokens/signing-keys.ts'
 import { createTokens, type Tokens } from './tokens/tokens.ts'
 
-/** What the app is given. The caller has opened it, and closes it. */
+/** The parts that the app is given. The caller has opened them, and closes them. */
 export interface AppDependencies {
   db: Database
   passwords: PasswordHasher
@@ -71,7 +71,7 @@ export interface AppDependencies {
   registry?: Registry
 }
 
-/** What the use cases share. Each takes the `Pick` that it needs. */
+/** The parts that the use cases share. Each takes the `Pick` that it needs. */
 export interface Core extends Tokens, Limits {
   /** The clock of this process. */
   localNow: Clock

@@ -101,7 +101,7 @@ async function warnOfUnaskedFactors(
   )
 }
 
-/** What the API works with: the database, the password hasher, Redis and the mail queue. */
+/** Opens what the API works with: the database, the password hasher, Redis and the mail queue. */
 async function openClients(
   lifecycle: Lifecycle,
   {

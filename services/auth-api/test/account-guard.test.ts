@@ -97,7 +97,7 @@ const addApp = (token: string) => enrol(app, token, now)
 /** The changes of the guard, with `addFactor` for each kind of factor. */
 type Change = Exclude<GuardedChange, 'addFactor'> | 'addApp' | 'addPasskey'
 
-/** What a change is made with. */
+/** An attempt at a change. */
 interface Attempt {
   user: TestUser
   token: string
@@ -294,7 +294,7 @@ const STATES = {
 
 type StateName = keyof typeof STATES
 
-/** What answers a change in the states that are not `ok`. */
+/** The answers to a change in the states that are not `ok`. */
 const NOT_OK: Record<Change, Partial<Record<StateName, string>>> = {
   addApp: ofTwoSteps('second-factor-refused'),
   addPasskey: ofTwoSteps('challenge-refused'),

@@ -6,7 +6,7 @@ import { z } from 'zod'
 import { aToken, bearer, signToken, startApp, type TestApp } from './support/start-app.ts'
 
 const REQUESTS = 1_000
-/** What no answer and no log line may contain: a stack, SQL, or an address of the service's own. */
+/** Text that no answer and no log line may contain: a stack, SQL, or an address of the service's own. */
 const INTERNALS =
   /\n\s+at |node_modules|\.ts:\d|\bselect [\w.*]+,? .*\bfrom\b|insert into|postgres(ql)?:\/\/|ECONN/i
 const HOSTILE = [

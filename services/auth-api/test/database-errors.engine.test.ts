@@ -13,7 +13,7 @@ afterAll(() => database[Symbol.asyncDispose]())
 
 const FAIL = { name: 'test-fail', text: isPostgres() ? 'select fail()' : 'call fail()' }
 
-/** What each server reports, under the words of the SQL standard or its own. */
+/** The errors that each server reports, by the words of the SQL standard or its own. */
 const FAILURES: { why: string; postgres: string; mysql: [sqlState: string, errno: number] }[] = [
   { why: 'a deadlock', postgres: '40P01', mysql: ['40001', 1213] },
   { why: 'a failed serialization', postgres: '40001', mysql: ['40001', 1213] },

@@ -29,17 +29,17 @@ interface Fault {
   fault: string
   /** Begins it; returns what ends it. */
   begin: (context: Context) => Promise<() => unknown>
-  /** What the fault refuses; a login by default. */
+  /** The request that the fault refuses; a login by default. */
   refuses?: 'login' | 'change'
   /** The detail of the problem. */
   detail: RegExp
-  /** What the log says of the request. */
+  /** The reason in the log of the request. */
   reason: RegExp
   /** The status of `/health/ready`. */
   ready: 200 | 503
-  /** What its check of the database says, and the metric. */
+  /** The state that its check of the database reports, and the metric. */
   check: RegExp
-  /** What the log of readiness says, if more than of the request. */
+  /** The reason in the log of readiness, if it says more than that of the request. */
   describes?: RegExp
 }
 

@@ -77,7 +77,7 @@ function copyFiles(files: readonly string[], root: string): void {
   for (const file of files) copyFileSync(join(ROOT, file), join(root, file))
 }
 
-/** Whether a file is Latchkey's: it exists, and belongs to no other extension of this checkout. */
+/** True where a file is Latchkey's: it exists, and belongs to no other extension of this checkout. */
 const isLatchkeys = (file: string): boolean =>
   !file.startsWith('extensions/') || file.startsWith(`extensions/${SHIPPED_EXTENSION}/`)
 

@@ -8,7 +8,7 @@ import { startApp, type TestApp } from './support/start-app.ts'
 const ATTACKERS = 14
 const PLACES = 12
 const AT_ONCE = 3
-/** How long an attacker that was refused for lack of room waits; the longest Retry-After would be a second. */
+/** The time that an attacker that was refused for lack of room waits; the longest Retry-After would be a second. */
 const RETRY_MS = 100
 
 let database: TestDatabase
@@ -36,7 +36,7 @@ const logIn = async ({ server }: TestApp, username: string, password: string, ad
 
 const addressOf = (attacker: number) => `198.51.100.${attacker}`
 
-/** What an attacker sends. */
+/** The credentials that an attacker sends. */
 type CredentialsOf = (attacker: number, attempt: number) => [username: string, password: string]
 
 const guess: CredentialsOf = (attacker, attempt) => [`nobody-${attacker}-${attempt}@example.com`, 'a guess']

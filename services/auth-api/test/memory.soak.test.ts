@@ -13,13 +13,13 @@ import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/te
 import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-/** What clients may leave behind: the caches, which are bounded. */
+/** The memory that clients may leave behind: the caches, which are bounded. */
 const MAX_LEFT_BYTES = 60 * 1024 * 1024
 const TOKENS = 30_000
-/** What clients may hold that read no response, in memory and files: some 30 KB for each connection. */
+/** The memory that clients may hold that read no response, files included: some 30 KB for each connection. */
 const MAX_HELD_BYTES = 150 * 1024 * 1024
 const SCRIPT = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n'
-/** How much of what a client sends at the same time. */
+/** The number of requests that are in flight at the same time. */
 const CONCURRENCY = 20
 const REPORT_MEMORY = join(import.meta.dirname, 'support', 'report-memory.ts')
 const ISSUER = 'https://login.example.com'

@@ -25,7 +25,7 @@ async function valuesOf(name: string): Promise<Record<string, number>> {
   )
 }
 
-/** How much each value of a metric has grown while `work` ran. */
+/** Returns the growth of each value of a metric while `work` ran. */
 async function growthOf(name: string, work: () => Promise<unknown>): Promise<Record<string, number>> {
   const before = await valuesOf(name)
   await work()

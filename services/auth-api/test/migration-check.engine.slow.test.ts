@@ -14,7 +14,7 @@ const COMMANDS = {
   'up --dry-run': () => new Migrations().up('--dry-run'),
 }
 
-/** What `npm run migrate` prints, and with which code it ends. */
+/** Returns what `npm run migrate` prints, and its exit code. */
 async function migrate(url: string, command: keyof typeof COMMANDS = 'up') {
   const printed = { stdout: '', stderr: '' }
   const printTo = (stream: keyof typeof printed) => (line: unknown) => {
@@ -48,7 +48,7 @@ const urlOf = (url: string, change: Partial<URL>): string => Object.assign(new U
 
 const aName = (kind: string): string => `test_${kind}_${randomBytes(5).toString('hex')}`
 
-/** What a message says that an administrator runs. */
+/** Returns the SQL that a message tells an administrator to run. */
 const remedyIn = (message: string): string => / (?:runs|another way): (.*;)/.exec(message)?.[1] ?? 'none'
 
 const TEXTS = [

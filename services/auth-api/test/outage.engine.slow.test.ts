@@ -121,7 +121,7 @@ const COUNT_CONNECTIONS = {
   mariadb: 'select id from information_schema.processlist where db = $1',
 }
 
-/** How many connections the server has to this database. */
+/** Counts the connections that the server has to this database. */
 async function countConnections({ url, db }: TestDatabase): Promise<number> {
   const rows = await db.query(
     {

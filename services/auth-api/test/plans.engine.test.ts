@@ -135,7 +135,7 @@ async function useEverything(): Promise<void> {
   await request('GET', '/health/ready')
 }
 
-/** What mailer-worker does every ten minutes, and what its metrics read. */
+/** Runs the statements that mailer-worker runs every ten minutes, and those of its metrics. */
 async function deleteExpired(): Promise<void> {
   const registry = new Registry()
   const purge = createPurge({ db: database.db, registry, auditDays: 90, clock: Date.now })
@@ -208,7 +208,7 @@ interface PostgresNode {
   Plans?: PostgresNode[]
 }
 
-/** Whether a statement reads a whole table: with `enable_seqscan` off that happens only where no index fits, however small the table is. */
+/** True where a statement reads a whole table: with `enable_seqscan` off only where no index fits, however small it is. */
 const scansInPostgres = async (sent: Sent): Promise<boolean> => (await explain(sent)).some(hasScan)
 
 const explain = ({ statement, values }: Sent, { options = '' } = {}): Promise<PostgresNode[]> =>

@@ -10,7 +10,7 @@ import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 
-/** What Latchkey sets otherwise for itself. */
+/** Settings that Latchkey otherwise sets for itself. */
 const READ_OTHER = `select current_setting('statement_timeout') as limit,
   current_setting('default_transaction_isolation') as isolation, current_setting('synchronous_commit') as commit`
 

@@ -12,7 +12,7 @@ import { bearer } from './support/start-app.ts'
 
 const ISSUER = 'https://login.example.com'
 const CLIENTS = 4
-/** How long a verifier keeps the keys, in place of ten minutes. */
+/** The time for which a verifier keeps the keys, in place of ten minutes. */
 const KEPT_MS = 2_000
 /** Tokens live until the next step but one, in place of an hour, and can be refreshed all the time. */
 const LIFETIME_SECONDS = 20

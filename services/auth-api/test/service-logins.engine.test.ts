@@ -125,7 +125,7 @@ const PROBES: readonly [right: string, sql: (relation: Relation) => string][] = 
   ['delete', ({ name }) => `delete from ${name} where 1 = 0`],
 ]
 
-/** What a login may do, such as `select users`. */
+/** Lists the rights of a login, such as `select users`. */
 async function listAllowed(db: Database, relations: readonly Relation[]): Promise<string[]> {
   const allowed: string[] = []
   for (const relation of relations)

@@ -195,7 +195,7 @@ describe.skipIf(isPostgres() || isCluster() || engine() === 'given')(
   },
 )
 
-/** What a server that has set something else broke, seen by a user and by an operator. */
+/** Expects the behaviour that a server with other settings broke, as a user and an operator see it. */
 async function requireThatAccountsEnd(database: TestDatabase): Promise<void> {
   const status = await createMigrator(database.db).status()
   const ages = status.map(({ appliedAt }) => Date.now() - Number(appliedAt))

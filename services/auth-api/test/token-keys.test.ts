@@ -153,7 +153,7 @@ const ON_EACH: Record<string, (key: Key) => string | Promise<string>> = {
   'JWT_SECRET under its kid and alg': ({ kid, alg }) => withMac({ alg, kid }, app.config.tokens.secret),
 }
 
-/** What everybody has of a key, as the secret of an HMAC (CVE-2015-9235). */
+/** The public part of a key, as the secret of an HMAC (CVE-2015-9235). */
 const PUBLIC_TEXTS: Record<string, (key: Key) => string | Uint8Array> = {
   PEM: ({ key }) => createPublicKey(key).export({ type: 'spki', format: 'pem' }),
   'PEM without its last line end': ({ key }) =>

@@ -178,7 +178,7 @@ const REFUSED: Record<string, () => Promise<string> | string> = {
   'text that is not a token': () => 'abc',
 }
 
-/** What a response says of a token, where that is more than that it is not valid. */
+/** Details of a response about a token that say more than that it is not valid. */
 const DETAILS: Record<string, string> = {
   expired: 'The token has expired; log in again',
   'expired an hour ago': 'The token has expired; log in again',

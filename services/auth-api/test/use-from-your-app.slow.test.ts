@@ -77,7 +77,7 @@ const hasPython = isInstalled(PYTHON, { args: ['-c', 'import jwt, cryptography']
 interface Program {
   name: string
   isHere: boolean
-  /** What it verifies with. */
+  /** The key with which it verifies. */
   with: 'secret' | 'keys'
   /** Where its file is: inside the project for what needs its packages. */
   parent: string
@@ -103,7 +103,7 @@ function buildGo(file: string): string[] {
 /** Debian has v4, without modules. */
 const withDebianVersion = (source: string): string => source.replace('jwt/jwt/v5', 'jwt/jwt')
 
-/** How each program is run on a token. */
+/** The commands that run each program on a token. */
 const PROGRAMS: Program[] = [
   {
     ...node,
@@ -159,7 +159,7 @@ function withMac(of: string, header: object, secret: string | Uint8Array): strin
   return `${signed}.${createHmac('sha512', secret).update(signed).digest('base64url')}`
 }
 
-/** What signs the tokens of one app, and what only seems to. */
+/** Returns what signs the tokens of one app, and what only seems to. */
 function signerOf(program: Program) {
   if (program.with === 'secret') {
     const forge = () => [withMac(token, { alg: 'HS256' }, app.config.tokens.secret)]
@@ -181,7 +181,7 @@ function signerOf(program: Program) {
   return { app: keyApp, header, key, forge }
 }
 
-/** What a program prints, or `refused` where it fails. */
+/** Returns what a program prints, or `refused` where it fails. */
 const runProgram = (command: string, args: string[], env: Record<string, string | undefined>) =>
   new Promise<string>((resolve) =>
     execFile(command, args, { env }, (error, stdout) => resolve(error ? 'refused' : stdout)),

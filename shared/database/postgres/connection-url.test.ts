@@ -14,7 +14,7 @@ const SHELL = {
   PGCLIENTENCODING: 'LATIN1',
 }
 
-/** What pg makes of a URL, with everything in the shell that it reads. */
+/** Returns what pg makes of a URL, with everything in the shell that it reads. */
 function connectionOf(url: string) {
   for (const [name, value] of Object.entries(SHELL)) vi.stubEnv(name, value)
   onTestFinished(() => void vi.unstubAllEnvs())

@@ -1,4 +1,4 @@
-/** What `password_hash` and `sha1` of PHP 8.2 gave, with the least parameters; services/test/php-hashes.test.ts asks PHP itself. */
+/** Hashes of `password_hash` and `sha1` of PHP 8.2, with the least parameters; services/test/php-hashes.test.ts asks PHP itself. */
 export const PHP_HASHES = [
   {
     password: 'c0rrect-Horse!',

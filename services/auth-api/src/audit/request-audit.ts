@@ -3,14 +3,14 @@ import type { Transaction } from '@latchkey/shared/database/database.ts'
 import { AppError, type ErrorCode } from '@latchkey/shared/errors/app-error.ts'
 import type { AuditTrail } from './audit-trail.ts'
 
-/** What happened in a request. */
+/** An event of a request. */
 export type RequestEvent = Pick<AuditEvent, 'name' | 'userid' | 'reason'>
 
 /** Where the events of a request come from. */
 export interface RequestOrigin {
   /** The client's address: IPv4, or the /64 of IPv6. */
   address: string
-  /** What the client calls itself: at most 200 printable characters of ASCII. Any client can send any text. */
+  /** The name that the client gives itself: at most 200 printable characters of ASCII. Any client can send any text. */
   agent: string
   requestId: string
 }

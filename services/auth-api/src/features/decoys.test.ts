@@ -14,7 +14,7 @@ import { createRequestSignUp } from './sign-up/request-sign-up.ts'
 const EMAIL = 'grace@example.com'
 const client = aClient()
 
-/** What each kind of request stores, for an e-mail that `owner` has; the mailed code is 123456. */
+/** Creates the requests of each kind, for an e-mail that `owner` has; the mailed code is 123456. */
 function requestsFor(owner: User | undefined) {
   const stored: { codeHash: string; expiresAt: Date }[] = []
   const mails: string[] = []

@@ -110,7 +110,7 @@ describe('the header Authorization', () => {
 })
 
 describe('the token of a request', () => {
-  /** What a route answers to a user who has a role now: a status, the role that it sees, and what the login had to be. */
+  /** Returns a route's answer to a user who has a role now: a status, the role that it sees, and what the login had to be. */
   async function ask(auth: RouteGuard, role: string, options: Partial<AuthenticateOptions> = {}) {
     await using app = Fastify()
     let required: unknown

@@ -10,7 +10,7 @@ import type { TokenValidity } from '../tokens/token-validity.ts'
 import type { TokenVerifier } from '../tokens/verify-token.ts'
 
 /**
- * What a route requires: nothing; any valid token; a token with what `RouteRequirements` say; or, for `signed`, a token with
+ * A route requires nothing; any valid token; a token with what `RouteRequirements` say; or, for `signed`, a token with
  * a valid signature that has not expired. The handler of a `signed` route checks whether it was revoked.
  */
 export type RouteGuard = 'public' | 'authenticated' | 'signed' | RouteRequirements
@@ -58,7 +58,7 @@ export interface AuthenticateOptions {
   requireLogin: RequireLogin
   /** The roles that need a second factor on every route. */
   secondFactorRoles: readonly string[]
-  /** Whether users can have a second factor. */
+  /** True where users can have a second factor. */
   hasSecondFactor: boolean
 }
 
@@ -96,7 +96,7 @@ export const authenticate = fp<AuthenticateOptions>(
   { name: 'authenticate' },
 )
 
-/** Whether a route with that option answers 401 without a token. */
+/** True where a route with that option answers 401 without a token. */
 export const requiresToken = (auth: RouteGuard | undefined): auth is Exclude<RouteGuard, 'public'> =>
   auth !== undefined && auth !== 'public'
 

@@ -14,7 +14,7 @@ export interface Client extends LimitedClient {
 /** The sender of a request with a token. */
 export type LoggedInClient = Client & Caller
 
-/** What is read of a request to know its sender. */
+/** The members of a request that tell its sender. */
 export interface ClientRequest {
   ip: string
   id: string

@@ -2,7 +2,7 @@ import type { AppError, ErrorCode, ErrorReason } from '@latchkey/shared/errors/a
 
 type Text = string | ((error: AppError) => string)
 
-/** What to do about an error, by who has to do it. */
+/** The remedies of an error, by who has to act. */
 export interface Remedy {
   /** The user: pages show it. */
   user?: Text
@@ -13,7 +13,7 @@ export interface Remedy {
 }
 
 /**
- * What to do about each error, by its reason or its code. The core says only what is wrong: it knows neither the routes nor the
+ * The remedies of each error, by its reason or its code. The core says only what is wrong: it knows neither the routes nor the
  * settings, nor who reads the answer.
  */
 const REMEDIES: Partial<Record<ErrorCode | ErrorReason, Remedy>> = {

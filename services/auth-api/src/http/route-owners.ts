@@ -5,7 +5,7 @@ interface OwnedRoute {
   owner: string
   method: string
   url: string
-  /** Whether the pattern of the route matches another one, taken as a path: a parameter then counts as any other segment. */
+  /** True where the pattern of the route matches another one, taken as a path: a parameter then counts as any other segment. */
   matches: (path: string) => boolean
 }
 

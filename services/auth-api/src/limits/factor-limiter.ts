@@ -25,7 +25,7 @@ export interface LimitedAttempt {
   purpose: FactorPurpose
   /** The `jti` of the challenge that it answers. */
   challenge?: string | undefined
-  /** Whether a code of six digits is sent, which can be guessed. */
+  /** True where a code of six digits is sent, which can be guessed. */
   isGuessable: boolean
 }
 

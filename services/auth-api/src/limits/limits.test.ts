@@ -32,7 +32,7 @@ const from = (address: string) => ({ address, hasLeft: () => false })
 const HERE = from('192.0.2.1')
 const wrong = () => Promise.reject(new AppError('invalid_credentials', 'wrong'))
 
-/** What an attempt was answered: `allowed`, its error code, or the seconds after which to try again. */
+/** Returns the answer to an attempt: `allowed`, its error code, or the seconds after which to try again. */
 const outcomeOf = (attempt: Promise<unknown>): Promise<string | number | undefined> =>
   attempt.then(
     () => 'allowed',

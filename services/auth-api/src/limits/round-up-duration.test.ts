@@ -10,7 +10,7 @@ const REFUSAL = new AppError('invalid_credentials', 'wrong')
 const refuse = () => Promise.reject(REFUSAL)
 const succeed = async () => 'a token'
 
-/** Whether `work` settles in this turn of the event loop. */
+/** True where `work` settles in this turn of the event loop. */
 function settlesAtOnce(work: () => Promise<unknown>): Promise<boolean> {
   const settled = work().then(
     () => true,

@@ -16,7 +16,7 @@ export const Claims = z.object({
   jti: z.string(),
   /** The time of the login (OpenID Connect Core §2). */
   auth_time: z.number(),
-  /** How the user logged in (RFC 8176); absent when only the password was used. */
+  /** The methods by which the user logged in (RFC 8176); absent when only the password was used. */
   amr: z.array(z.string()).optional(),
   /** The session: what the login and the refreshes after it have in common. */
   sid: z.string(),
@@ -37,7 +37,7 @@ export interface LoginSession {
   sid: string
   /** The time of the login, in seconds since the epoch. */
   authTime: number
-  /** How the user logged in; undefined when only the password was used. */
+  /** The methods by which the user logged in; undefined when only the password was used. */
   amr: readonly string[] | undefined
 }
 

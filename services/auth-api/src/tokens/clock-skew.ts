@@ -3,7 +3,7 @@ import { Gauge, type Registry } from 'prom-client'
 
 /** Clocks that are synchronised differ by less. */
 const TOLERATED_SECONDS = 1
-/** How long a token from the future is shown as skew. */
+/** The time for which a token from the future is shown as skew. */
 const SHOWN_MS = 300_000
 const LOG_PAUSE_MS = 60_000
 

@@ -17,7 +17,7 @@ export interface IssuedToken {
   data: UserClaims
 }
 
-/** What a token says about its user. */
+/** The members of a user that a token contains. */
 export type TokenUser = Pick<User, 'userid' | 'name' | 'role' | 'properties'>
 
 /** The session that a token goes on with. */

@@ -2,9 +2,9 @@ import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
 import type { Claims } from './claims.ts'
 
-/** How a user must have logged in. */
+/** The login that a user must have done. */
 export interface RequiredLogin {
-  /** Whether a second factor is needed. */
+  /** True where a second factor is needed. */
   secondFactor?: boolean | undefined
   /** The greatest age of the login. */
   maxAgeSeconds?: number | undefined

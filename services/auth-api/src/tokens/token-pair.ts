@@ -5,10 +5,10 @@ import type { Logger } from 'pino'
 import type { Claims } from './claims.ts'
 import type { RevocationRepository, TokenStatus } from './revocation-repository.ts'
 
-/** How long a token is still accepted once its successor was used: for late answers, and for a second tab. */
+/** The time for which a token is still accepted once its successor was used: for late answers, and for a second tab. */
 export const GRACE_MS = 10_000
 
-/** Whether the grace of a token is over: its successor was used before. */
+/** True where the grace of a token is over: its successor was used before. */
 export const isReplaced = ({ replacedFrom }: Pick<TokenStatus, 'replacedFrom'>, now: number): boolean =>
   replacedFrom !== undefined && now >= replacedFrom.getTime()
 

@@ -13,7 +13,7 @@ import { isReplaced, type RecordUse } from './token-pair.ts'
 export interface TokenValidityOptions {
   revocations: Pick<RevocationRepository, 'findStatus'>
   recordUse: RecordUse
-  /** How long a token's status is remembered, in seconds. 0 reads it for each request. */
+  /** The time for which a token's status is remembered, in seconds. 0 reads it for each request. */
   cacheSeconds: number
   /** The clock of the database, by which a replica has stored the end of a token. */
   sharedNow: Clock
@@ -123,7 +123,7 @@ export function createTokenValidity({
 
 export const revokedToken = () => new AppError('invalid_token', 'The token was revoked')
 
-/** Whether the user of a token exists, its session has not ended, and it was issued after the user's valid-from time. */
+/** True where the user of a token exists, its session has not ended, and it was issued after the user's valid-from time. */
 export const isCurrent = (status: TokenStatus, claims: Claims): status is TokenStatus & { user: User } =>
   !status.isSessionRevoked &&
   status.user !== undefined &&

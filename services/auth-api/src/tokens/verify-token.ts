@@ -21,7 +21,7 @@ export interface TokenVerifier {
   verify(token: string): Promise<Claims>
 }
 
-/** How far the clock of the issuing replica may be ahead (RFC 7519 §4.1.5). `exp` has no leeway. */
+/** The time by which the clock of the issuing replica may be ahead (RFC 7519 §4.1.5). `exp` has no leeway. */
 export const NOT_BEFORE_LEEWAY_SECONDS = 5
 
 /**

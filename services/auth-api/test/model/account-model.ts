@@ -26,7 +26,7 @@ export interface ModelUser {
   role: string
   language: string | undefined
   isDeleted: boolean
-  /** How often all tokens were ended. A token is valid only if it was issued since the last time. */
+  /** The number of times that all tokens were ended. A token is valid only if it was issued since the last time. */
   generation: number
 }
 
@@ -38,7 +38,7 @@ export interface ModelSession {
   endedAt: number | undefined
 }
 
-/** What a refresh and its repeats answer. */
+/** A pair of tokens: the answer of a refresh and its repeats. */
 export interface ModelPair {
   readonly predecessor: ModelPair | undefined
   successor: ModelPair | undefined
@@ -62,7 +62,7 @@ export interface ModelReset {
   /** Undefined for a decoy. */
   readonly user: ModelUser | undefined
   readonly email: string
-  /** What was mailed; a decoy has no code. */
+  /** The mail; a decoy has no code. */
   readonly code: string | undefined
   readonly createdAt: number
   /** The one that the reset accepts; the last is the current one. */
@@ -78,7 +78,7 @@ export interface ModelChange {
   readonly id: string
   readonly user: ModelUser
   readonly email: string
-  /** What was mailed; undefined where the address belongs to another user. */
+  /** The mail; undefined where the address belongs to another user. */
   readonly code: string | undefined
   readonly expiresAt: number
   attempts: number
@@ -95,13 +95,13 @@ export interface ModelSignUp {
   readonly language: string | undefined
   readonly password: string
   readonly token: string
-  /** What was mailed; undefined where the address belonged to a user. */
+  /** The mail; undefined where the address belonged to a user. */
   readonly code: string | undefined
   readonly expiresAt: number
   attempts: number
 }
 
-/** What a user was until a change. */
+/** The state of a user until a change. */
 interface Past extends AccountState {
   readonly userid: string
   /** The end by the clock that never goes back. */
@@ -123,7 +123,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
   const mails: string[] = []
   const past: Past[] = []
 
-  /** What a replica may know of a user: what is, and what was until REVOCATION_CACHE ago. */
+  /** Returns the states that a replica may know of a user: the present one, and those until REVOCATION_CACHE ago. */
   function knownOf(user: ModelUser): AccountState[] {
     const isRemembered = ({ userid, endedAt }: Past) =>
       userid === user.userid && time.elapsed - endedAt <= SETTINGS.revocationCacheMs
@@ -136,20 +136,20 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
   const isReplaced = ({ pair: { replaced } }: ModelToken) =>
     replaced !== undefined && time.now >= replaced.from
 
-  /** Whether a token has not expired, and nothing but its successor can have ended it. */
+  /** True where a token has not expired, and nothing but its successor can have ended it. */
   const isUnended = (token: ModelToken) =>
     isInTime(token) &&
     !token.user.isDeleted &&
     token.generation === token.user.generation &&
     token.session.endedAt === undefined
 
-  /** What a replica may know about something that happened at `at`. */
+  /** Returns what a replica may know about something that happened at `at`. */
   const mayKnow = (at: number | undefined): boolean[] => {
     if (at === undefined) return [false]
     return time.elapsed - at <= SETTINGS.revocationCacheMs ? [true, false] : [true]
   }
 
-  /** Whether a replica may know a token as one that was ended by its session or by its successor. */
+  /** True where a replica may know a token as one that was ended by its session or by its successor. */
   function knownEnds(token: ModelToken): boolean[] {
     const bySession = mayKnow(token.session.endedAt)
     const bySuccessor = isReplaced(token) ? mayKnow(token.pair.replaced?.at) : [false]
@@ -194,10 +194,10 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
       )
     },
 
-    /** Whether a token is valid by what the database has now. */
+    /** True where a token is valid by what the database has now. */
     isValidNow: (token: ModelToken): boolean => isUnended(token) && !isReplaced(token),
 
-    /** Whether a refresh of a token ends its session. */
+    /** True where a refresh of a token ends its session. */
     isReuse: (token: ModelToken): boolean => isUnended(token) && isReplaced(token),
 
     /** The first use of a pair ends the tokens before it, after a grace. */
@@ -210,7 +210,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
 
     isRefreshable: (token: ModelToken): boolean => token.expiresAt - time.now <= SETTINGS.refreshWindowMs,
 
-    /** Whether the login was too long ago for a refresh. */
+    /** True where the login was too long ago for a refresh. */
     isTooOld: ({ session }: ModelToken): boolean =>
       time.now >= session.startedAt + SETTINGS.sessionLifetimeMs,
 
@@ -262,11 +262,11 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
       resets.push(reset)
     },
 
-    /** Whether a code may still be tried. */
+    /** True where a code may still be tried. */
     isConfirmable: (reset: ModelReset): boolean =>
       isOpen(reset) && !reset.isConfirmed && reset.attempts < SETTINGS.resetAttempts,
 
-    /** Whether a new password may be set with the reset's token. */
+    /** True where a new password may be set with the reset's token. */
     isUsable: (reset: ModelReset): boolean =>
       isOpen(reset) &&
       reset.isConfirmed &&
@@ -288,7 +288,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
     findChange: (user: ModelUser): ModelChange | undefined =>
       changes.findLast((change) => change.user === user && !change.isUsed),
 
-    /** What a profile shows. */
+    /** Returns the pending e-mail that a profile shows. */
     pendingEmail(user: ModelUser): string | undefined {
       const change = this.findChange(user)
       return change && this.isOpenChange(change) ? change.email : undefined
@@ -299,7 +299,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
       changes.push({ ...given, expiresAt: time.now + SETTINGS.resetTtlMs, attempts: 0, isUsed: false })
     },
 
-    /** Whether a code may still be tried. */
+    /** True where a code may still be tried. */
     isOpenChange: (change: ModelChange): boolean =>
       !change.isUsed && change.expiresAt > time.now && change.attempts < SETTINGS.resetAttempts,
 
@@ -328,7 +328,7 @@ export function createAccountModel(time: Time, options: { sharesLimits: boolean;
       signUps.push({ ...given, expiresAt: time.now + SETTINGS.resetTtlMs, attempts: 0 })
     },
 
-    /** Whether a code may still be tried. */
+    /** True where a code may still be tried. */
     isOpenSignUp: (signUp: ModelSignUp): boolean =>
       signUp.expiresAt > time.now && signUp.attempts < SETTINGS.resetAttempts,
 

@@ -25,7 +25,7 @@ export type LimitedMail = 'reset' | 'email-change' | 'email-change-to' | 'sign-u
 export type LimitsModel = ReturnType<typeof createLimitsModel>
 
 /**
- * What the limits count, in one window: a sequence of steps is shorter than the shortest. Replicas without a common store
+ * Creates a model of what the limits count, in one window: a sequence of steps is shorter than the shortest. Replicas without a common store
  * count on their own.
  */
 export function createLimitsModel({ areShared, limits }: { areShared: boolean; limits: Limits }) {
@@ -52,7 +52,7 @@ export function createLimitsModel({ areShared, limits }: { areShared: boolean; l
   }
 
   return {
-    /** Whether a login, or a change of e-mail, may be tried. */
+    /** True where a login, or a change of e-mail, may be tried. */
     mayTry(what: 'login' | 'email', call: LimitedCall): boolean {
       const isOwnFirst = read(`${what}-pair`, call, pairOf(call)) === 0
       const ofAccount = read(`${what}-account`, call, call.account)

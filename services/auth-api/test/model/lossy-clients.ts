@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import type { Replicas } from './replicas.ts'
 import type { ModelOptions } from './run-model.ts'
 
-/** How long a replaced token is still accepted, and how long a replica may remember a session that has ended. */
+/** The times for which a replaced token is still accepted, and a replica may remember a session that has ended. */
 const [GRACE_MS, CACHE_MS] = [10_000, 5_000]
 
 /** A kind of session: what its clients hold, and how they begin, use and refresh it. */
@@ -38,7 +38,7 @@ export function bearerSessions(replicas: Replicas, login: object): SessionKind<s
   }
 }
 
-/** What the network loses of an exchange. */
+/** The part of an exchange that the network loses. */
 const loss = fc.constantFrom('nothing', 'nothing', 'the request', 'the answer')
 
 const step = fc.record({

@@ -10,7 +10,7 @@ import { startApp, type TestApp } from '../support/start-app.ts'
 import { SETTINGS } from './account-model.ts'
 import { LIMITS, type Limits } from './limits-model.ts'
 
-/** Whether a new e-mail has to be confirmed. */
+/** True where a new e-mail has to be confirmed. */
 export type EmailChange = 'immediate' | 'confirmed'
 
 export interface ReplicasOptions {
@@ -57,7 +57,7 @@ export interface Mail {
 
 export type Replicas = Awaited<ReturnType<typeof startReplicas>>
 
-/** How long a replica may wait for Redis on a busy machine. */
+/** The time that a replica may wait for Redis on a busy machine. */
 const PATIENT_MS = 20_000
 
 /** Two replicas of auth-api in this process: one database, one clock, one store of limits. */

@@ -9,11 +9,11 @@ export interface Run {
   number: number
   /** The moment after which the windows of the limits may end; later steps do nothing. */
   endsAt: number
-  /** How many new passwords the run has used so far; each password is new. */
+  /** The number of new passwords that the run has used so far; each password is new. */
   passwords: number
 }
 
-/** How many e-mails the steps name; the first ones belong to the users, the others are unknown at first. */
+/** The number of e-mails that the steps name; the first ones belong to the users, the others are unknown at first. */
 const EMAILS = 5
 export const USERS = 3
 const CLIENTS = 4
@@ -22,7 +22,7 @@ const CLIENTS = 4
 export const guessesBefore = ({ choice }: Pick<Given, 'choice'>): number =>
   choice % 5 ? 0 : SETTINGS.resetAttempts
 
-/** What a step names by number; `at` counts from the newest. */
+/** The numbers by which a step names objects; `at` counts from the newest. */
 export interface Given {
   replica: number
   client: number

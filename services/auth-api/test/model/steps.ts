@@ -385,7 +385,7 @@ async function confirmEmailTogether({ model, replicas, postCode, token }: StepCo
   expectProfile(winner, token.user, model)
 }
 
-/** How many of several calls were counted is chance. */
+/** Expects attempts within bounds: how many of several calls were counted is chance. */
 async function expectChangeAttempts(replicas: Replicas, change: ModelChange, calls: number): Promise<void> {
   const attempts = (await replicas.readState()).changes.get(change.id)?.attempts ?? 0
   expect(attempts, 'attempts').toBeGreaterThanOrEqual(change.attempts)
@@ -594,7 +594,7 @@ async function jumpBack({ replicas: { time }, choice }: StepContext): Promise<vo
   time.now -= [1, 1_000, 4_000, 60_000, 700_000, 4_000_000][choice % 6] ?? 0
 }
 
-/** Whether a replica admitted the bearer of a token, as it may. */
+/** True where a replica admitted the bearer of a token, as it may. */
 function expectAdmission(answer: Answer, model: AccountModel, token: ModelToken): boolean {
   const isAdmitted = answer.status !== 401
   const roles = model.admissions(token)
@@ -604,7 +604,7 @@ function expectAdmission(answer: Answer, model: AccountModel, token: ModelToken)
   return isAdmitted
 }
 
-/** Whether a refresh was refused for its time. */
+/** True where a refresh was refused for its time. */
 const isUnrefreshable = ({ body }: Answer, model: AccountModel, token: ModelToken): boolean =>
   (body.type === 'urn:latchkey:problem:token-not-refreshable' && !model.isRefreshable(token)) ||
   (String(body.detail).startsWith('The session is too old') && model.isTooOld(token))

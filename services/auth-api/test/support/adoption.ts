@@ -23,7 +23,7 @@ export async function anOlderDatabase(name: OlderSchema) {
   return database
 }
 
-/** What `work` is refused with, and whether it has changed the schema. */
+/** Returns the refusal of `work`, and whether it has changed the schema. */
 export async function refusalOf(db: Database, work: () => Promise<unknown>): Promise<string> {
   const before = await dumpSchema(db)
   const refusal = await work().then(

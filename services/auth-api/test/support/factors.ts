@@ -3,7 +3,7 @@ import { PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
 import { TOTP } from 'otpauth'
 import { aToken, bearer, logIn, type TestApp } from './start-app.ts'
 
-/** What an app needs for second factors. */
+/** Returns the settings that an app needs for second factors. */
 export const factorSettings = (given: Record<string, string> = {}): Record<string, string> => ({
   SECOND_FACTOR: 'on',
   FACTOR_SECRET: randomBytes(32).toString('base64'),

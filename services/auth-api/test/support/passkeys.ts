@@ -7,7 +7,7 @@ import { factorSettings } from './factors.ts'
 
 export const ORIGIN = 'https://login.example.com'
 
-/** What an app needs for passkeys. */
+/** Returns the settings that an app needs for passkeys. */
 export const passkeySettings = (given: Record<string, string> = {}) =>
   factorSettings({
     PASSKEY_ORIGINS: `${ORIGIN},https://app.example.com`,

@@ -2,7 +2,7 @@ import type { Queryable, SqlParameter, Statement } from '@latchkey/shared/databa
 import type { TestDatabase } from '@latchkey/test-support/test-database.ts'
 
 export interface RecordingDatabase extends TestDatabase {
-  /** What was sent so far, in its order; a test may empty it. */
+  /** The statements that were sent so far, in their order; a test may empty the list. */
   sent: { statement: Statement; values: readonly SqlParameter[] }[]
   /** The names of the statements so far. */
   names(): string[]

@@ -32,11 +32,11 @@ export const CHANGES = {
 
 export type Change = keyof typeof CHANGES
 
-/** What a user has shown to begin a change. */
+/** The proof that a user has shown to begin a change. */
 export interface Proof {
   change: Change
   user: User
-  /** What guarded the account then, as `allow` reads it. A change that is completed later stores it. */
+  /** The guard of the account then, as `allow` reads it. A change that is completed later stores it. */
   begunUnder: string
   /** The login that the next token of the user has: what was shown, and when. */
   login: Pick<LoginSession, 'authTime' | 'amr'>

@@ -32,7 +32,7 @@ export interface AppReadinessDependencies {
 
 const QUEUE_CHECK_HOLDS_MS = 5_000
 
-/** What auth-api needs before it takes requests. */
+/** The dependencies that auth-api needs before it takes requests. */
 export function createAppReadiness(config: Config, dependencies: AppReadinessDependencies): Readiness {
   const { db, queue, failures, localNow, synchroniseClock } = dependencies
   const judgeDatabase = createDatabaseCheck(config, dependencies)

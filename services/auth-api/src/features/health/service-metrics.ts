@@ -3,7 +3,7 @@ import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { HasherUsage } from '@latchkey/shared/passwords/password-hasher.ts'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
-/** How an action ended: `refused` is the client's fault, `failed` is a fault of Latchkey or the database. */
+/** The end of an action: `refused` is the client's fault, `failed` is a fault of Latchkey or the database. */
 const OUTCOMES = ['succeeded', 'refused', 'limited', 'overloaded', 'failed'] as const
 /** `challenged`: the login continues with a second factor. */
 const LOGIN_OUTCOMES = [...OUTCOMES, 'challenged'] as const
@@ -84,7 +84,7 @@ export const createHashWaits = (registry: Registry): Histogram =>
   })
 
 export interface GaugeSources {
-  /** How often a token was checked from memory, and how often by the database. */
+  /** The number of tokens that were checked from memory, and by the database. */
   tokenChecks: () => Readonly<Record<'memory' | 'database', number>>
   hashes: () => HasherUsage
   connections: () => PoolUsage

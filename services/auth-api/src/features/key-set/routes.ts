@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { FeatureRoutes } from '../../core.ts'
 import { PublishedKey } from '../../tokens/signing-keys.ts'
 
-/** How long a verifier may keep the keys. docs/how-to/rotate-a-secret.md waits for longer before a published key signs. */
+/** The time that a verifier may keep the keys. docs/how-to/rotate-a-secret.md waits for longer before a published key signs. */
 const MAX_AGE_SECONDS = 300
 
 const KeySet = z.object({ keys: z.array(PublishedKey) }).meta({

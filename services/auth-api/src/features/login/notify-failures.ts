@@ -21,7 +21,7 @@ export interface NotifyFailuresDependencies {
   localNow: Clock
 }
 
-/** What many refusals of an account are told as. */
+/** A kind of refusals of an account, with the notice and the event that tell of them. */
 export interface FailureKind {
   template: 'failed-logins' | 'failed-factors'
   event: AuditEventName

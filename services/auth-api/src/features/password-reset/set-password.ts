@@ -23,7 +23,7 @@ export interface NewPassword {
 }
 
 /**
- * How many new passwords may be hashed beyond the attempts, which a code may have used up. One is enough: the others are
+ * The number of new passwords hashed beyond the attempts, which a code may have used up. One is enough: the others are
  * for calls that fail after the hash.
  */
 const HASHES_BEYOND_ATTEMPTS = 5

@@ -34,7 +34,7 @@ const Challenge = z.object({
   exp: z.number(),
   /** The valid-from time of the user. A later one, as after a change of the password, ends the challenge. */
   valid_from: z.number(),
-  /** What guarded the account when the challenge was issued; empty where it is for any user. */
+  /** The guard of the account when the challenge was issued; empty where it is for any user. */
   begun_under: z.string(),
   /** The text that the challenge confirms, sealed. */
   content: z.string().optional(),

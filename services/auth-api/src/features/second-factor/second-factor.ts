@@ -47,7 +47,7 @@ export interface CodeVerification {
 
 export type FactorRoutes = FastifyPluginAsyncZod<{ secondFactor: SecondFactor; config: Config }>
 
-/** What all kinds of second factors share. */
+/** The parts that all kinds of second factors share. */
 export interface SecondFactor extends Core {
   challenges: Challenges
   secrets: FactorSecrets

@@ -1,11 +1,11 @@
 import { DEMO_PASSWORD, DEMO_USERS } from '@latchkey/shared/users/demo-users.ts'
 
-/** What the page shows. */
+/** The contents of the page. */
 export interface StartPage {
   environment: string
-  /** Whether there is `/docs`. */
+  /** True where there is `/docs`. */
   hasDocs: boolean
-  /** Whether there is `/account/`. */
+  /** True where there is `/account/`. */
   hasAccountPages: boolean
   /** The address under which the page was requested. */
   url: string

@@ -29,7 +29,7 @@ const describeBearer = (algorithm: string) =>
 
 export interface OpenapiOptions extends ApiDescriptionOptions {
   publicUrl: string
-  /** Whether `/docs` is served. */
+  /** True where `/docs` is served. */
   hasPage: boolean
   /** The algorithm that signs tokens. */
   algorithm: string

@@ -13,7 +13,7 @@ declare module 'fastify' {
     problems?: readonly (ErrorCode | ProblemType)[]
   }
   interface FastifyContextConfig {
-    /** Whether an orchestrator probes the route, which then has no limit and always answers. */
+    /** True where an orchestrator probes the route, which then has no limit and always answers. */
     isProbe?: boolean
   }
 }

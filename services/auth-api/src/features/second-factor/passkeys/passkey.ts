@@ -16,7 +16,7 @@ const StoredPasskey = z.object({
   /** The COSE key, in base64url. */
   publicKey: z.string(),
   transports: z.array(z.string()),
-  /** Whether it may be on several devices, and whether it was at its last use. */
+  /** True where it may be on several devices, and where it was at its last use. */
   isSynced: z.boolean(),
   isBackedUp: z.boolean(),
 })
@@ -58,7 +58,7 @@ export interface RelyingParty {
   origins: readonly string[]
 }
 
-/** What the use cases of passkeys need. */
+/** The dependencies of the use cases of passkeys. */
 export interface Passkeys extends SecondFactor {
   party: RelyingParty
 }

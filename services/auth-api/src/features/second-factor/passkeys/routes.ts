@@ -20,7 +20,7 @@ const base64url = (maximum: number) =>
     .max(maximum, `must be at most ${maximum} characters`)
     .regex(/^[\w-]+$/, 'must be base64url')
 
-/** What a browser returns, by its method `toJSON`. */
+/** The credential that a browser returns, by its method `toJSON`. */
 const credentialWith = <Shape extends z.ZodRawShape>(response: Shape) =>
   z.object(
     {

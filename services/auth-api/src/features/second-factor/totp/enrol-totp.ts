@@ -12,7 +12,7 @@ import { codeRefused, findStep, generateTotpSecret, TOTP, totpUri } from './totp
 export interface TotpRequest {
   /** Absent for a user without a password. */
   currentPassword?: string | undefined
-  /** What the user calls the device. */
+  /** The name that the user gives the device. */
   name?: string | undefined
 }
 
