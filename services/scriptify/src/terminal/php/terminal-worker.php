@@ -14,7 +14,7 @@ require __DIR__ . '/../../classes/php/error-log.php';
 foreach (
     [
         'code-stream', 'channel', 'backup', 'failure', 'renderer', 'imports', 'tokens', 'statements', 'last-expression', 'completeness',
-        'fatal-check', 'snapshot', 'connections', 'completion', 'listing', 'protection', 'session', 'worker',
+        'fatal-check', 'snapshot', 'connections', 'completion', 'listing', 'protection', 'terminal-session', 'worker',
     ] as $_
 ) {
     require __DIR__ . "/{$_}.php";
