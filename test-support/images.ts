@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 export const ROOT = join(import.meta.dirname, '..')
-/** Where docker compose finds its files and `.env`. */
+/** The folder in which docker compose finds its files and `.env`. */
 export const DEPLOY = join(ROOT, 'deploy')
 /** The tag of this checkout's images, as docker-compose.yml reads it: two checkouts may be tested at once. */
 export const VERSION = process.env.LATCHKEY_VERSION || `test-${hash('sha1', ROOT).slice(0, 8)}`

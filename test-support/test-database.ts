@@ -16,7 +16,7 @@ export interface TestDatabase extends AsyncDisposable {
 /** The nodes of each cluster that was used, by the address of one of them: services connect to each in turn. */
 const nodesOf = new Map<string, string[]>()
 
-/** Where a service connects to a migrated test database, with its own rights; to another node of a cluster each time. */
+/** Returns the URL of a migrated test database for a service, with its own rights; another node of a cluster each time. */
 export function serviceUrl({ url }: Pick<TestDatabase, 'url'>, service: keyof typeof SERVICE_LOGINS): string {
   // Its user may have no right to create logins.
   if (engine() === 'given') return url

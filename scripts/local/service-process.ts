@@ -7,7 +7,7 @@ import type { Lifecycle } from '@latchkey/shared/lifecycle/run-service.ts'
 export interface ReadyMessage {
   ready: true
   address?: string
-  /** Where the inbox accepts mail. */
+  /** The address at which the inbox accepts mail. */
   mailUrl?: string
 }
 

@@ -58,7 +58,7 @@ const ROOT = '/secrets'
 const NODE_USER = 1000
 const ENVIRONMENT = 'environment'
 const MAIL_URL = 'mail_url'
-/** Where mail goes in dev. */
+/** The address to which mail goes in dev. */
 const INBOX = 'smtp://maildev:1025'
 
 const options = readArguments()

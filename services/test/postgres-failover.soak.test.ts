@@ -254,7 +254,7 @@ const addUsers = ({ inside }: ComposeProject): Promise<string> =>
           union all select 'ada' || n from generate_series(1, 20000) n) as names (name)"`,
   )
 
-/** Which processes run the services, and since when. */
+/** Returns the processes that run the services, and their start. */
 async function describeProcesses(project: ComposeProject): Promise<string[]> {
   const containers = [
     ...(await project.containersOf('auth-api')),

@@ -125,12 +125,12 @@ export function createMigrator(
         adopted: Boolean(applied.get(name)?.adopted),
       }))
     },
-    /** Why no migration may run on the database as it is. */
+    /** Finds the faults for which no migration may run on the database as it is. */
     inspect: async (): Promise<Difference[]> => findFaults(db, migrations, await readApplied(db)),
     /** Finds the fault of a database that can be used nevertheless. Reads every user if there is something. */
     findWarning: async (): Promise<string | undefined> =>
       (await isInUse(db, await readApplied(db))) ? describeTextFault(db) : undefined,
-    /** Why two users can share an e-mail, a username or an id. Reads the catalog only. */
+    /** Returns why two users can share an e-mail, a username or an id. Reads the catalog only. */
     findSharedAccounts: async (): Promise<Difference[]> =>
       inspectAccounts(db, namesOf(await readApplied(db))),
   }

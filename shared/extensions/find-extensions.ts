@@ -24,7 +24,7 @@ const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/
 /** The record of a migration has 100 characters and begins with the name of its extension. */
 const MAX_NAME_LENGTH = 40
 
-/** Why an extension cannot be used, in one line that names it. */
+/** The reason why an extension cannot be used, in one line that names it. */
 export class ExtensionError extends Error {
   constructor(extension: string, reason: string, options?: ErrorOptions) {
     super(`The extension ${extension} cannot be used: ${reason.replaceAll(/\s*\n\s*/g, ' ')}`, options)

@@ -12,7 +12,7 @@ export interface Health {
   isDegraded: boolean
   /** `service` is `starting`, `ok`, `degraded` or `draining`; each dependency is `ok`, or in a few words what is wrong. */
   checks: Record<string, string>
-  /** Why a check failed, if known: for the log, never for a response. */
+  /** The reason of a failed check, if known: for the log, never for a response. */
   reasons: Record<string, string>
   /** The number of requests or mails that failed because of each dependency since the process started. */
   failures: Record<string, number>

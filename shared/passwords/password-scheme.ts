@@ -15,7 +15,7 @@ export interface PasswordScheme {
   readonly maximumBytes?: number
   /** True for a stored hash that begins like one of this scheme. */
   recognises(stored: string): boolean
-  /** Why a stored hash cannot be verified, as a predicate: it is malformed, or costs too much. */
+  /** Returns why a stored hash cannot be verified, as a predicate: it is malformed, or costs too much. */
   findFault(stored: string): string | undefined
   /** Loads the native library, which the first hash does otherwise. */
   load?(): Promise<unknown>

@@ -38,7 +38,7 @@ export async function verifyStored(
   return unusable ? { matches: false, unusable } : { matches: false }
 }
 
-/** Why no password can match: a hash that was truncated or edited, costs too much, or has another scheme. */
+/** Returns why no password can match: a hash that was truncated or edited, costs too much, or has another scheme. */
 function findFault(stored: string, accepted: readonly string[]): string | undefined {
   const name = findSchemeName(stored)
   if (name === undefined) return 'has no known scheme'

@@ -17,7 +17,7 @@ export const ODD_POSTGRES = {
   synchronous_commit: 'off',
 } as const
 
-/** Of MySQL and MariaDB. */
+/** Settings of MySQL and MariaDB. */
 export const ODD_MYSQL = {
   autocommit: 0,
   completion_type: 'CHAIN',

@@ -3,7 +3,7 @@ import type { SharedServer } from './shared-servers.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where `shared-servers.ts` listens. */
+    /** The address at which `shared-servers.ts` listens. */
     sharedServersUrl: string
     hasDocker: boolean
   }

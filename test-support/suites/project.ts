@@ -12,7 +12,7 @@ export const ANY_ENGINE: Engine = 'embedded'
 export const SLOW = '**/*.slow.test.ts'
 /** Runs in `npm run test:soak`. */
 export const SOAK = '**/*.soak.test.ts'
-/** Where tests run against a database: of auth-api, of the admin classes, and of each extension. */
+/** The folders of tests that run against a database: of auth-api, of the admin classes, and of each extension. */
 export const DATABASE_TESTS = '{admin/test,services/auth-api/test,extensions/*}/**'
 export const ENGINE_TESTS = `${DATABASE_TESTS}/*.engine.test.ts`
 export const SLOW_ENGINE_TESTS = `${DATABASE_TESTS}/*.engine.slow.test.ts`

@@ -17,7 +17,7 @@ const ENGINES: Engine[] = hasDocker ? ['postgres', 'mysql'] : ['embedded']
 /** Each of their tests starts servers from nothing. */
 const LAUNCHER = 'scripts/local/**/*.test.ts'
 const BROWSER = 'services/auth-api/test/{account-pages,docs-page,passkeys-browser,session-browser}.test.ts'
-/** Of what `fast` would run otherwise: these start programs, or calculate for seconds. */
+/** Tests that `fast` would run otherwise: these start programs, or calculate for seconds. */
 export const PROCESSES = [
   'admin/test/admin.test.ts',
   'deploy/{build-images,monitoring/monitoring}.test.ts',

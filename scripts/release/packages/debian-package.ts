@@ -7,7 +7,7 @@ import { createCli } from '../../../services/scriptify/src/cli/cli.ts'
 import { formatCompletion, SHELLS } from '../../../services/scriptify/src/cli/completion.ts'
 
 const run = promisify(execFile)
-/** Where the files of the npm package are; installed services name this folder. */
+/** The folder of the files of the npm package; installed services name it. */
 const HOME = '/usr/share/scriptify'
 const BIN = 'services/scriptify/bin/scriptify'
 const COMPLETIONS = {

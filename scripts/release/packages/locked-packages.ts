@@ -33,7 +33,7 @@ export function lockedPackages(root: string, workspace: string): string[] {
   return [...found].sort()
 }
 
-/** Where Node finds a package from a folder: in its node_modules, or in that of a folder above. */
+/** Finds a package as Node does from a folder: in its node_modules, or in that of a folder above. */
 function locate(packages: Record<string, LockedPackage>, name: string, folder: string): string {
   const path = join(folder, 'node_modules', name)
   if (packages[path]) return path

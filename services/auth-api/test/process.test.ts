@@ -118,7 +118,7 @@ describe('the published password of the demo users', () => {
   })
 })
 
-/** Why auth-api, in this process, would end itself on this database; with none it is ready. */
+/** Returns the reasons for which auth-api, in this process, would end itself on this database; with none it is ready. */
 async function refusalsOf(own: TestDatabase, settings: Record<string, string> = {}): Promise<string[]> {
   const refusals: string[] = []
   await using app = await startApp({

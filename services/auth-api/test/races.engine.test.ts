@@ -51,7 +51,7 @@ const atOnce = (count: number, send: (on: TestApp, index: number) => Promise<Res
 const statusesOf = (answers: readonly Response[]) =>
   answers.map(({ statusCode }) => statusCode).toSorted((a, b) => a - b)
 
-/** Of as many answers one is 200, or another success. */
+/** Expects one of the answers to be 200, or another success. */
 function expectOne(answers: readonly Response[], refusal = 422, success = 200): Response {
   expect(statusesOf(answers)).toEqual([success, ...Array(answers.length - 1).fill(refusal)])
   return answers.find(({ statusCode }) => statusCode === success) as Response

@@ -249,7 +249,7 @@ describe('a token after a log-out, and a deleted user, are refused', () => {
   )
 })
 
-/** Where null means that something is allowed. */
+/** Columns in which null means that something is allowed. */
 const TIMES = [
   { table: 'users', column: 'deleted_at', read: (db: Queryable) => createUserRepository(db).findById(ID) },
   {

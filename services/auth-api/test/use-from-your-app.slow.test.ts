@@ -18,7 +18,7 @@ import { aToken, bearer, signToken, startApp, type TestApp } from './support/sta
 const PAGE = await readFile(join(import.meta.dirname, '../../../docs/how-to/use-from-your-app.md'), 'utf8')
 const readExample = (name: string): Promise<string> =>
   readFile(join(import.meta.dirname, '../../../docs/examples/verify-tokens', name), 'utf8')
-/** Where Debian's golang-github-golang-jwt-jwt-dev has its source. */
+/** The folder of the source of Debian's golang-github-golang-jwt-jwt-dev. */
 const GOPATH = '/usr/share/gocode'
 
 const blocksOf = (language: string): string[] =>
@@ -79,7 +79,7 @@ interface Program {
   isHere: boolean
   /** The key with which it verifies. */
   with: 'secret' | 'keys'
-  /** Where its file is: inside the project for what needs its packages. */
+  /** The folder of its file: inside the project for what needs its packages. */
   parent: string
   file: string
   source: () => Promise<string>

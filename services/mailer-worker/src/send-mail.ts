@@ -30,7 +30,7 @@ export interface SendMailDependencies {
 export interface QueuedMail {
   id?: string | undefined
   data: unknown
-  /** When Latchkey accepted the mail, in milliseconds since 1970. */
+  /** The time at which Latchkey accepted the mail, in milliseconds since 1970. */
   timestamp: number
   attemptsMade: number
   opts: { attempts?: number | undefined }

@@ -12,7 +12,7 @@ describe('mailer-worker, where the database answers', () => {
   let servers: Awaited<ReturnType<typeof createOwnServers>>
   let system: MailSystem
   let owner: pg.Client
-  /** Where a login of the worker connects whose connections can be limited. */
+  /** The URL for a login of the worker whose connections can be limited. */
   let url: string
   beforeAll(async () => {
     servers = await createOwnServers()

@@ -29,7 +29,7 @@ export type MailQueueCounts = Record<(typeof COUNTED_STATES)[number], number>
 
 export interface FailedMail {
   id: string
-  /** Why it failed permanently. Never contains a variable of the mail. */
+  /** The reason of its permanent failure. Never contains a variable of the mail. */
   reason: string
   attempts: number
   failedAt: Date | undefined

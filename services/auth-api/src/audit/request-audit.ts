@@ -6,7 +6,7 @@ import type { AuditTrail } from './audit-trail.ts'
 /** An event of a request. */
 export type RequestEvent = Pick<AuditEvent, 'name' | 'userid' | 'reason'>
 
-/** Where the events of a request come from. */
+/** The origin of the events of a request. */
 export interface RequestOrigin {
   /** The client's address: IPv4, or the /64 of IPv6. */
   address: string

@@ -10,7 +10,7 @@ import type { TokenValidity } from '../tokens/token-validity.ts'
 import type { TokenVerifier } from '../tokens/verify-token.ts'
 
 /**
- * A route requires nothing; any valid token; a token with what `RouteRequirements` say; or, for `signed`, a token with
+ * The guard of a route: none, any valid token, a token with what `RouteRequirements` say, or, for `signed`, a token with
  * a valid signature that has not expired. The handler of a `signed` route checks whether it was revoked.
  */
 export type RouteGuard = 'public' | 'authenticated' | 'signed' | RouteRequirements

@@ -21,7 +21,7 @@ export interface TokenStatus {
   user: User | undefined
   /** The token was refreshed, and is refused from this moment on: at its expiry, unless its successor is used before. */
   replacedFrom: Date | undefined
-  /** When the token before it expires; undefined where there is none, or where the use of this one has been recorded. */
+  /** The time at which the token before it expires; undefined where there is none, or where the use of this one has been recorded. */
   predecessorUntil: Date | undefined
   isSessionRevoked: boolean
 }

@@ -24,7 +24,7 @@ export const modelOptions = (runs: number, steps: number): ModelOptions => ({
 const SEQUENCE_MS = 45_000
 /** Shrinking a failure takes a sequence each time. */
 const MAX_SHRINKS = 150
-/** When each sequence begins: the moment of a second matters, the date does not. */
+/** The time at which each sequence begins: the moment of a second matters, the date does not. */
 const START = Date.UTC(2030, 0, 1, 0, 0, 0, 400)
 
 /** Runs sequences of steps against both replicas; throws with the seed and the shortest sequence that disagrees. */

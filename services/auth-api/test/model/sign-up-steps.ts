@@ -92,7 +92,7 @@ export async function signUp(step: StepContext): Promise<void> {
   await confirmSignUp(atNewest)
 }
 
-/** Why a right code is refused; of two reasons the database finds one. */
+/** Returns the reasons for which a right code is refused; of two reasons the database finds one. */
 function refusalsOf({ users }: AccountModel, { email, username }: Pick<ModelSignUp, 'email' | 'username'>) {
   return [
     users.some((user) => fold(user.email) === fold(email)) ? 'urn:latchkey:problem:signup-refused' : [],

@@ -163,7 +163,7 @@ export async function startApp({
   }
 }
 
-/** Where no setting of a test is about hashes; closed with the worker. */
+/** The hasher of apps whose test has no setting about hashes; closed with the worker. */
 let cheapHasher: PasswordHasher | undefined
 
 /** Such apps share a thread: to start one takes a third of the start of an app. */

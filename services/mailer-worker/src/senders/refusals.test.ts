@@ -15,7 +15,7 @@ const mail = {
 
 type Phase = 'connect' | 'EHLO' | 'STARTTLS' | 'AUTH' | 'MAIL FROM' | 'RCPT TO' | 'DATA'
 
-/** Whose fault a refusal is: of the operator or the server, of this mail for now, or of this mail for good. */
+/** The fault behind a refusal: of the operator or the server, of this mail for now, or of this mail for good. */
 type Fault = 'server' | 'mail, for now' | 'mail'
 
 /** A server that answers one phase with `response`, and every other one as it should. */

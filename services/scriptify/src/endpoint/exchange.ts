@@ -47,7 +47,7 @@ export async function exchange(
   }
 }
 
-/** Where a response redirects to, as the server wrote it; undefined for one that does not redirect. */
+/** Returns the target of a redirect, as the server wrote it; undefined for a response that does not redirect. */
 export const locationOf = ({ status, headers }: Response): string | undefined =>
   REDIRECTS.has(status) ? (headers.get('location') ?? undefined) : undefined
 

@@ -87,7 +87,7 @@ function* readPieces(text: string): Generator<Piece> {
   }
 }
 
-/** Where the next line begins. */
+/** Returns the position at which the next line begins. */
 function lineEnd(text: string, start: number): number {
   const length = text.slice(start).search(/[\r\n]/)
   return length === -1 ? text.length : start + length + 1

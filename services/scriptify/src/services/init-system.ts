@@ -31,9 +31,9 @@ export interface ServiceState {
   readonly memoryBytes?: number | undefined
   /** The end of the last run: `success`, or what the init system calls the failure. */
   readonly lastResult?: string | undefined
-  /** When the last run ended, or a timer last elapsed, in ISO 8601. */
+  /** The time at which the last run ended, or a timer last elapsed, in ISO 8601. */
   readonly lastRun?: string | undefined
-  /** When a timer elapses next, in ISO 8601. */
+  /** The time at which a timer elapses next, in ISO 8601. */
   readonly nextRun?: string | undefined
 }
 
@@ -100,7 +100,7 @@ export interface InitSystem {
         parse(schedule: string | undefined): string | undefined
       }
     | undefined
-  /** Why it cannot start or enable a service on this machine, and what to do instead; undefined where it can. */
+  /** Returns why it cannot start or enable a service on this machine, and what to do instead; undefined where it can. */
   reasonAgainst(action: 'start' | 'enable'): string | undefined
 
   /** A file of `templates/services/`, or an absolute path. */

@@ -24,7 +24,7 @@ interface Answer {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
-  /** Why it failed, in one line; empty for a success. */
+  /** The reason of its failure, in one line; empty for a success. */
   readonly reason: string
 }
 

@@ -24,7 +24,7 @@ export interface Service {
   readonly hardened: boolean
   /** Number of bytes, optionally followed by K, M, G or T. */
   readonly memoryMax: string | undefined
-  /** When the init system starts it again after it has ended. */
+  /** The ends after which the init system starts it again. */
   readonly restart: RestartPolicy
   /** The services after which it starts at boot. */
   readonly after: readonly string[]

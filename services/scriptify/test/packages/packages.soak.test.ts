@@ -15,7 +15,7 @@ import { followPage, type Language } from './follow-page.ts'
 const run = promisify(execFile)
 const README = 'services/scriptify/README.md'
 const TUTORIAL = 'docs/tutorial/your-first-service.md'
-/** Where the packages are on a machine; nothing else of this repository is there. */
+/** The folder of the packages on a machine; nothing else of this repository is there. */
 const PACKAGES = '/packages'
 const NPM_HOME = '/usr/local/lib/node_modules/@latchkey/scriptify'
 

@@ -34,7 +34,7 @@ export const FAILED_LOGINS: FailureKind = {
   event: 'failed_logins.noticed',
   many: 20,
 }
-/** Of second factors after the right password: a challenge takes as many. */
+/** The refusals of second factors after the right password: a challenge takes as many. */
 export const FAILED_FACTORS: FailureKind = {
   template: 'failed-factors',
   event: 'failed_factors.noticed',

@@ -17,10 +17,10 @@ export interface StoredSession {
   jti: string
   validFrom: number
   createdAt: Date
-  /** When its newest token was issued, and when that expires. */
+  /** The times at which its newest token was issued, and expires. */
   refreshedAt: Date
   expiresAt: Date
-  /** Where its newest token was requested. */
+  /** The origin of the request for its newest token. */
   address: string
   agent: string
 }

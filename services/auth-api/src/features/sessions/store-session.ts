@@ -14,7 +14,7 @@ export interface StoreSessionDependencies {
   logger: Pick<Logger, 'warn'>
 }
 
-/** Where a token was requested. */
+/** The origin of the request for a token. */
 export type TokenOrigin = Pick<RequestAudit, 'address' | 'agent'>
 
 /** Stores the session of a token that was issued just now. Never throws. */

@@ -144,7 +144,7 @@ function parseUnitName(name: string): string {
   throw invalidOption('--after', name, 'is not the name of a service')
 }
 
-/** Why a service would not see the variable as it is. The value may be a secret, so no message repeats it. */
+/** Returns why a service would not see the variable as it is. The value may be a secret, so no message repeats it. */
 function findVariableFault(name: string, value: string, system: InitSystem): string | undefined {
   if (!/^[A-Za-z_]\w*$/.test(name)) return 'its name is not letters, digits and _'
   if (system.launcher && SHELL_VARIABLES.includes(name))

@@ -32,7 +32,7 @@ export function parseSchedule(schedule: string): string {
   return normal
 }
 
-/** When cron starts a job next by a schedule that `parseSchedule` has checked; undefined for one of the boot. */
+/** Returns when cron starts a job next by a schedule that `parseSchedule` has checked; undefined for one of the boot. */
 export function nextTimeOf(schedule: string): Date | undefined {
   if (schedule === '@reboot') return undefined
   return new Cron(schedule.replace('@midnight', '@daily'), { paused: true }).nextRun() ?? undefined

@@ -3,7 +3,7 @@ import { CliError, EXIT } from '../../io/cli-error.ts'
 /** The character that decoding makes of bytes that are not UTF-8. */
 const REPLACEMENT = '\ufffd'
 
-/** Why typed text cannot be run; undefined for text that arrived whole. What is not UTF-8 would be stored in another form. */
+/** Returns why typed text cannot be run; undefined for text that arrived whole. Other text than UTF-8 would be changed. */
 export const describeInvalidText = (text: string): string | undefined =>
   text.includes(REPLACEMENT)
     ? 'The input has a character that is not UTF-8, and was not run; set the terminal to UTF-8, and LANG to C.UTF-8'

@@ -39,7 +39,7 @@ const SECRETS = [
 export interface History {
   /** Whole statements, the newest first, as readline wants them. */
   entries: string[]
-  /** Why the next session will not have these entries; undefined if it will. */
+  /** The reason why the next session will not have these entries; undefined if it will. */
   problem: string | undefined
   /** Adds a statement, unless it begins with a space or contains a secret; tells whether it did. */
   add(statement: string): boolean

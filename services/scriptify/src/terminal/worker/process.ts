@@ -60,7 +60,7 @@ export interface WorkerOptions {
 interface Told {
   /** The number of its sleeping copy. */
   copy?: number
-  /** Why it ends. */
+  /** The reason why it ends. */
   reason?: string
 }
 

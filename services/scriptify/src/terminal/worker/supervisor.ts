@@ -72,7 +72,7 @@ export function superviseWorker(options: TerminalSessionOptions, memory: Session
   let started: Promise<Restarted> | undefined
   /** Settles when a worker is replaced, and the user knows what the new one lacks. */
   let replaced = Promise.resolve()
-  /** When the start that is in progress began. */
+  /** The time at which the start that is in progress began. */
   let startedAt: number | undefined
   /** The present step of the start. */
   let step: OpeningStep | undefined
