@@ -1,9 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
 import { SignJWT } from 'jose'
-import type { StoreSession, TokenOrigin } from '../features/sessions/store-session.ts'
+import type { RequestAudit } from '../audit/request-audit.ts'
 import type { Claims, LoginSession, UserClaims } from './claims.ts'
 import type { TokenKey } from './signing-keys.ts'
+
+/** The origin of the request for a token. */
+export type TokenOrigin = Pick<RequestAudit, 'address' | 'agent'>
+
+/** Stores the session of a token that was issued just now. Never throws. */
+export type StoreSession = (claims: Claims, origin: TokenOrigin) => Promise<void>
 
 export interface IssueTokenOptions {
   key: Pick<TokenKey, 'header' | 'signing'>

@@ -5,10 +5,9 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config.ts'
-import type { StoreSession } from '../features/sessions/store-session.ts'
 import type { Caller } from './claims.ts'
 import { createClockSkew } from './clock-skew.ts'
-import { createTokenIssuer, type IssueToken } from './issue-token.ts'
+import { createTokenIssuer, type IssueToken, type StoreSession } from './issue-token.ts'
 import { createRequireLogin, type RequireLogin } from './require-login.ts'
 import {
   createRevocationRepository,

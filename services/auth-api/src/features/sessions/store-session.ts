@@ -2,9 +2,8 @@ import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { DependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
 import type { Logger } from 'pino'
-import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { Config } from '../../config.ts'
-import type { Claims } from '../../tokens/claims.ts'
+import type { StoreSession } from '../../tokens/issue-token.ts'
 import { sessionIdOf } from '../../tokens/revocation-repository.ts'
 import { createSessionRepository } from './session-repository.ts'
 
@@ -13,12 +12,6 @@ export interface StoreSessionDependencies {
   failures: Pick<DependencyFailures, 'report'>
   logger: Pick<Logger, 'warn'>
 }
-
-/** The origin of the request for a token. */
-export type TokenOrigin = Pick<RequestAudit, 'address' | 'agent'>
-
-/** Stores the session of a token that was issued just now. Never throws. */
-export type StoreSession = (claims: Claims, origin: TokenOrigin) => Promise<void>
 
 /** Creates the function that stores the session of a new token, with one statement; it does nothing where SESSIONS is `off`. */
 export function createStoreSession(
