@@ -84,7 +84,7 @@ describe('sending one mail', () => {
     expect(unavailable.keepFailed).not.toHaveBeenCalled()
   })
 
-  // Who can write to Redis has every field of a job in hand.
+  // Anyone who can write to Redis controls every field of a job.
   it.each<{ job: string; changes: Partial<QueuedMail> }>([
     { job: 'one that is new to the queue', changes: { timestamp: NOW } },
     { job: 'one that has waited', changes: { timestamp: NOW - 40_000 } },
