@@ -96,8 +96,8 @@ export const SETTINGS = {
     example: '10.0.0.0/8',
   }),
 
-  DOCS_PAGE: onOrOff({ description: 'Whether `/docs` shows the API.', default: ON_IN_DEV }),
-  ACCOUNT_PAGES: onOrOff({ description: 'Whether `/account/` has the account pages.', default: ON_IN_DEV }),
+  DOCS_PAGE: onOrOff({ description: 'Shows the API at `/docs`.', default: ON_IN_DEV }),
+  ACCOUNT_PAGES: onOrOff({ description: 'Serves the account pages at `/account/`.', default: ON_IN_DEV }),
 
   // Tokens
   API_SERVER: setting(checked(TEXT, findIssuerFault), {
@@ -156,7 +156,7 @@ export const SETTINGS = {
     default: 2_592_000,
   }),
   SESSIONS: onOrOff({
-    description: 'Whether users can list and end their sessions by `/sessions`.',
+    description: 'Lets users list and end their sessions by `/sessions`.',
     default: 'off',
   }),
   REVOCATION_CACHE: seconds({
@@ -166,7 +166,7 @@ export const SETTINGS = {
 
   // Passwords
   LOGIN_FIELD: oneOf(['email', 'username'], {
-    description: 'What the field `username` of a login contains: `email` or `username`.',
+    description: 'The value of the field `username` of a login: `email` or `username`.',
     default: 'email',
   }),
   // The specification's default; each settings.env that ships sets argon2id.
@@ -219,15 +219,15 @@ export const SETTINGS = {
     default: 1,
   }),
   ALLOW_WHITESPACE: wholeNumber({
-    description: 'Whether a password may contain white space (1) or not (0).',
+    description: 'Allows white space in a password (1), or refuses it (0).',
     default: 0,
   }),
   ALLOW_SEQUENTIAL: wholeNumber({
-    description: 'Whether a password may contain sequences such as `abc` or `321` (1) or not (0).',
+    description: 'Allows sequences such as `abc` or `321` in a password (1), or refuses them (0).',
     default: 0,
   }),
   ALLOW_REPEATED: wholeNumber({
-    description: 'Whether a password may contain repetitions such as `aaa` or `ababab` (1) or not (0).',
+    description: 'Allows repetitions such as `aaa` or `ababab` in a password (1), or refuses them (0).',
     default: 0,
   }),
 
@@ -245,7 +245,7 @@ export const SETTINGS = {
 
   // Second factor
   SECOND_FACTOR: onOrOff({
-    description: 'Whether users can add a second factor. Needs `FACTOR_SECRET`.',
+    description: 'Lets users add a second factor. Needs `FACTOR_SECRET`.',
     default: {
       text: '`on` in dev and test where `FACTOR_SECRET` is set, elsewhere `off`',
       derive: ({ APP_ENV, FACTOR_SECRET }) => (hasDemoUsers(APP_ENV) && FACTOR_SECRET ? 'on' : 'off'),
@@ -301,13 +301,13 @@ export const SETTINGS = {
     example: 'confirmed',
   }),
   ACCOUNT_DELETION: onOrOff({
-    description: 'Whether users may delete their account by `POST /profile/delete`.',
+    description: 'Lets users delete their account by `POST /profile/delete`.',
     default: 'off',
   }),
 
   // Sign-up
   SIGN_UP: onOrOff({
-    description: 'Whether anybody may create an account by `POST /signup`.',
+    description: 'Lets anybody create an account by `POST /signup`.',
     default: 'off',
   }),
   SIGN_UP_DOMAINS: list(findDomainsFault, {
@@ -361,7 +361,7 @@ export const SETTINGS = {
     'Key that still opens queued mail during a rotation and seals none.',
   ),
   MAIL_URL: url([], {
-    description: 'How mail is sent, chosen by the scheme.',
+    description: 'The way in which mail is sent, chosen by the scheme.',
     example: 'smtps://user:password@smtp.example.com',
   }),
   MAIL_FROM: setting(checked(TEXT, findSenderFault), {
@@ -395,16 +395,16 @@ export const SETTINGS = {
     default: '#3b5bdb',
   }),
   NOTICE_ROLES_CHANGED: onOrOff({
-    description: 'Whether a user gets a mail when an admin changes their role.',
+    description: 'Sends a user a mail when an admin changes their role.',
     default: 'on',
   }),
   NOTICE_NEW_CLIENT: onOrOff({
-    description: 'Whether a user gets a mail about a login from a new client, at most one an hour.',
+    description: 'Sends a user a mail about a login from a new client, at most one an hour.',
     default: 'off',
   }),
   NOTICE_FAILED_LOGINS: onOrOff({
     description:
-      'Whether a user gets a mail about many refused logins, and about several second factors that were refused after the right password, at most one of each a day.',
+      'Sends a user a mail about many refused logins, and about several second factors that were refused after the right password, at most one of each a day.',
     default: 'on',
   }),
   INBOX_URL: optional(
@@ -481,7 +481,7 @@ export const SETTINGS = {
     default: 'info',
   }),
   AUDIT_DAYS: wholeNumber({
-    description: 'How long the table `audit_event` keeps an event.',
+    description: 'The time for which the table `audit_event` keeps an event.',
     unit: 'days',
     minimum: 1,
     maximum: 36_500,

@@ -55,7 +55,7 @@ export const ProblemBody = z
     type: z.string().describe('`urn:latchkey:problem:<slug>`'),
     title: z.string().describe('The same for every problem of a type.'),
     status: z.int().min(400).max(599).describe('The status of the response.'),
-    detail: z.string().optional().describe('What is wrong with this request.'),
+    detail: z.string().optional().describe('An explanation that is specific to this request.'),
     instance: z.string().describe('The id of the request, as in X-Request-Id.'),
     errors: z
       .array(z.object({ path: z.string(), message: z.string() }))

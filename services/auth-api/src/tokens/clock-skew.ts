@@ -20,7 +20,7 @@ export function createClockSkew({ registry, logger, localNow }: ClockSkewDepende
   const read = () => (localNow() - skew.at < SHOWN_MS ? skew.seconds : 0)
   new Gauge({
     name: 'latchkey_clock_skew_seconds',
-    help: 'How far tokens of other replicas were ahead of the clock of this one in the last five minutes',
+    help: 'The time by which tokens of other replicas were ahead of the clock of this one in the last five minutes',
     registers: [registry],
     collect() {
       this.set(read())

@@ -63,8 +63,8 @@ const PolicyResponse = z
         rule: z.string().describe('The name of the rule: its setting, or MAXIMUM_CHARS or MAXIMUM_BYTES.'),
         number: z
           .int()
-          .describe('How many characters are required or allowed, or 0 for what is not allowed.'),
-        text: z.string().describe('What the rule requires, in the language of the response.'),
+          .describe('The number of characters that are required or allowed; 0 where none is allowed.'),
+        text: z.string().describe('The requirement of the rule, in the language of the response.'),
       }),
     ),
   })
@@ -194,7 +194,7 @@ export const accountRoutes: FeatureRoutes = async (app, { core, config }) => {
     {
       schema: {
         operationId: 'getPasswordPolicy',
-        summary: 'What a new password must satisfy',
+        summary: 'The rules for a new password',
         description:
           'The `violations` of the problem `password-refused` name the same rules. The sentences are in English, French or Portuguese, as Accept-Language says.',
         tags: ['profile'],

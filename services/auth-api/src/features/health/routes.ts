@@ -9,7 +9,7 @@ const HealthResponse = z
     status: z.literal('ok'),
     checks: z
       .record(z.string(), z.string())
-      .describe('What each check found; none of a process that only runs.'),
+      .describe('The result of each check; none of a process that only runs.'),
   })
   .meta({
     id: 'Health',

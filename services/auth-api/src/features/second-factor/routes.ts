@@ -59,7 +59,7 @@ const factorsOf = (kinds: readonly FactorKind[]) =>
           last_used_at: z.string().nullable().meta({ format: 'date-time' }),
         }),
       ),
-      recovery_codes: z.int().describe('How many are left.'),
+      recovery_codes: z.int().describe('The number of codes that are left.'),
     })
     .meta({ id: 'Factors' })
 

@@ -27,12 +27,14 @@ const Sessions = z
     sessions: z
       .array(
         z.object({
-          id: z.string().describe('What `DELETE /sessions/{id}` takes. It gives no access.'),
-          current: z.boolean().describe('Whether it is the session of this request.'),
+          id: z.string().describe('The id for `DELETE /sessions/{id}`. It gives no access.'),
+          current: z.boolean().describe('True for the session of this request.'),
           created_at: moment().describe('The time of the login.'),
-          refreshed_at: moment().describe('When its newest token was issued.'),
-          expires_at: moment().describe('When it ends unless it is refreshed before.'),
-          address: z.string().describe('Where its newest token was requested: IPv4, or the /64 of IPv6.'),
+          refreshed_at: moment().describe('The time at which its newest token was issued.'),
+          expires_at: moment().describe('The time at which it ends unless it is refreshed before.'),
+          address: z
+            .string()
+            .describe('The address that requested its newest token: IPv4, or the /64 of IPv6.'),
           agent: z
             .string()
             .nullable()

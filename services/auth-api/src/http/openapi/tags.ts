@@ -10,7 +10,7 @@ const FIRST: readonly Tag[] = [
   { name: 'token', description: 'A token in its last minutes is exchanged for a new one.' },
   { name: 'sessions', description: "The caller's logins that have not ended." },
   { name: 'profile', description: "The caller's own data." },
-  { name: 'second factor', description: 'What a login needs beside the password.' },
+  { name: 'second factor', description: 'The factor that a login needs beside the password.' },
   {
     name: 'password reset',
     description:
@@ -19,7 +19,7 @@ const FIRST: readonly Tag[] = [
 ]
 const LAST: readonly Tag[] = [
   { name: 'sample', description: 'Guarded endpoints to copy from.' },
-  { name: 'health', description: 'What an orchestrator asks.' },
+  { name: 'health', description: 'The checks of an orchestrator.' },
 ]
 
 /** Describes the tags that are used. The tag of a further feature comes before the samples. */

@@ -45,21 +45,21 @@ const Assertion = credentialWith({
       clientExtensionResults: {},
     }),
   )
-  .describe('What `navigator.credentials.get` returns, by its method `toJSON`.')
+  .describe('The result of `navigator.credentials.get`, by its method `toJSON`.')
 
 const Attestation = credentialWith({
   attestationObject: base64url(8_192),
   transports: z.array(z.string().max(20)).max(10).default([]),
 })
   .transform((credential): RegistrationResponseJSON => ({ ...credential, clientExtensionResults: {} }))
-  .describe('What `navigator.credentials.create` returns, by its method `toJSON`.')
+  .describe('The result of `navigator.credentials.create`, by its method `toJSON`.')
 
 const PasskeyLogin = z.object({ credential: Assertion }, 'must be a JSON object').meta({ id: 'PasskeyLogin' })
 
 const NewPasskey = z
   .object(
     {
-      name: factorName().optional().describe('What the user calls it.'),
+      name: factorName().optional().describe('The name that the user gives it.'),
       credential: Attestation,
     },
     'must be a JSON object',
@@ -110,7 +110,7 @@ export const passkeyRoutes: FactorRoutes = async (app, { secondFactor, config })
       problems: ['challenge_refused', 'passkey_refused'],
       schema: {
         operationId: 'getPasskeyLoginOptions',
-        summary: 'What the browser needs to log in by a passkey',
+        summary: 'The options with which a browser logs in by a passkey',
         description:
           'With the challenge of a login, for a passkey in place of a code; without one, for a passkey alone, which names its user and has to verify them. The options live five minutes, and are for one login.',
         tags: ['login'],
@@ -145,7 +145,7 @@ export const passkeyRoutes: FactorRoutes = async (app, { secondFactor, config })
       problems: ['passkey_refused'],
       schema: {
         operationId: 'getPasskeyStepUpOptions',
-        summary: 'What the browser needs to confirm the login by a passkey',
+        summary: 'The options with which a browser confirms the login by a passkey',
         description: 'The options live five minutes, and are for one use.',
         tags: ['login'],
         response: { 200: PasskeyOptions },

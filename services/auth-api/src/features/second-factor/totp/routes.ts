@@ -13,7 +13,7 @@ const TotpEnrolment = z
   .object(
     {
       current_password: currentPasswordSchema(),
-      name: factorName().optional().describe('What the user calls the device.'),
+      name: factorName().optional().describe('The name that the user gives the device.'),
     },
     'must be a JSON object',
   )
@@ -22,7 +22,7 @@ const TotpEnrolment = z
 const TotpSecret = z
   .object({
     secret: z.string().describe('In base 32, for an app that takes no URI.'),
-    uri: z.string().describe('What an authenticator app reads from a QR code.'),
+    uri: z.string().describe('The text that an authenticator app reads from a QR code.'),
   })
   .meta({
     id: 'TotpSecret',
