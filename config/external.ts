@@ -3,7 +3,7 @@ import { createTemplateRenderer } from '@latchkey/mailer-worker/src/envelope/ren
 import { BUILT_IN_SENDERS } from '@latchkey/mailer-worker/src/senders/built-in-senders.ts'
 import type { SenderRegistry } from '@latchkey/mailer-worker/src/senders/sender.ts'
 
-// How mailer-worker builds and sends mail. `config/<APP_ENV>/external.ts` replaces this file if it exists.
+// Builds and sends the mail of mailer-worker. `config/<APP_ENV>/external.ts` replaces this file if it exists.
 
 const render = createTemplateRenderer()
 

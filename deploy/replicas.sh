@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What the scripts beside this one share. They source it.
+# Functions that the scripts beside this one share. They source it.
 set -eu
 cd "$(dirname "$0")"
 

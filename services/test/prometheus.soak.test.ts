@@ -373,7 +373,7 @@ describe.skipIf(!hasPrometheus)('a real Prometheus', () => {
         const port = await findFreePort()
         const api = startAuthApiProcess({ ...servers, ...leak(410), METRICS_PORT: String(port) })
         await addressOf(api)
-        // What the kernel does with a process that has used its share of the CPU.
+        // The kernel treats a process like this once it has used its share of the CPU.
         const throttle = startLoad(1, async () => {
           api.process.kill('SIGSTOP')
           await wait(300)

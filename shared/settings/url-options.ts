@@ -18,7 +18,7 @@ const POSTGRES: Options = {
   fallback_application_name: ANY,
   lock_timeout: NUMBER,
   idle_in_transaction_session_timeout: NUMBER,
-  // What `sslmode` means here anyway.
+  // `sslmode` has this meaning here without it.
   uselibpqcompat: /^true$/,
 }
 const MYSQL: Options = {
@@ -28,7 +28,7 @@ const MYSQL: Options = {
   enableCleartextPlugin: BOOLEAN,
   idleTimeout: NUMBER,
   keepAliveInitialDelay: NUMBER,
-  // What every connection has anyway.
+  // Every connection has it.
   charset: /^utf8mb4$/i,
 }
 const SENTINEL: Options = { sentinelMasterId: ANY, sentinelUsername: ANY, sentinelPassword: ANY }

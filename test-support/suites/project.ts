@@ -35,7 +35,7 @@ export function project(name: string, test: ProjectTest): TestProjectInlineConfi
     test: {
       name,
       setupFiles: SET_UPS,
-      // How long something may take to come true on a busy machine; Vitest's own second is over before a process has started.
+      // The time that something may take to come true on a busy machine; Vitest's own second is over before a process has started.
       expect: { poll: { timeout: 120_000 } },
       testTimeout: 300_000,
       // A hook may wait for an image that is built for the first time.

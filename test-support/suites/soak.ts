@@ -37,7 +37,7 @@ export const projects = [
   }),
   // `npm test` has one seed; these have another one each time.
   project('properties', { ...SHARED_MODULES, include: ['**/*.property{,.slow}.test.ts'], exclude: [] }),
-  // What the other commands leave out of the engines.
+  // The engines that the other commands leave out.
   soakEngine('pgbouncer'),
   // One cluster after the other: six servers of them leave too little processor to each.
   soakEngine('galera', { exclude: OF_ONE_SERVER, sequence: { groupOrder: 1 } }),
@@ -49,7 +49,7 @@ export const projects = [
 
 function soakProject(...[name, test]: Parameters<typeof project>): ReturnType<typeof project> {
   return project(name, {
-    // What the other commands leave out of the suites that they run as well.
+    // The parts of common suites that the other commands leave out.
     provide: { engine: hasDocker ? 'postgres' : ANY_ENGINE, combinations: ['PostgreSQL + Valkey'] },
     testTimeout: 600_000,
     exclude: [],

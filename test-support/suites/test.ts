@@ -49,7 +49,7 @@ export const projects = [
     exclude: [SLOW, SOAK, ...(hasDocker ? [] : ['services/test/compose-files.test.ts'])],
     provide: { engine: ANY_ENGINE },
   }),
-  // What a change of a function needs: functions, and requests through auth-api within the test's own process.
+  // The tests for a change of a function: functions, and requests through auth-api within the test's own process.
   project('fast', {
     ...SHARED_MODULES,
     include: [

@@ -112,7 +112,7 @@ describe.concurrent('an unavailable database', () => {
   it.runIf(isPostgres())('that is a replica is refused at the first connection', async ({ expect }) => {
     await using database = await createTestDatabase()
     const url = new URL(database.url)
-    // What a session of a standby has, too.
+    // A session of a standby has it, too.
     url.searchParams.set('options', '-c default_transaction_read_only=on')
     const uses: ((db: Database) => Promise<unknown>)[] = [
       ping,

@@ -37,7 +37,7 @@ describe.concurrent('the node terminal', () => {
     const typist = startTypist('sh', [...args, '--no-preload', '--no-history'], options)
     await typist.see(/node> $/)
     const [, pid] = /=> (\d+)/.exec(await typist.enter('process.ppid')) ?? []
-    // What a terminal's window does when it is closed.
+    // A terminal's window does this when it is closed.
     Reflect.apply(Reflect.get(typist.pty, 'destroy'), typist.pty, [])
     await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 10_000 }).toBe(false)
     expect(readFileSync(said, 'utf8')).toBe('')

@@ -287,7 +287,7 @@ function takingFrom(pool: IDatabase<object>, size: number): Take {
     {
       take: () =>
         pool.connect().catch((error: unknown) => {
-          // What pg says, without a code, where no connection became free.
+          // pg gives no code where no connection became free.
           const isNoneFree =
             error instanceof Error && error.message === 'timeout exceeded when trying to connect'
           throw isNoneFree ? noneFree(usageOf(pool), size) : error

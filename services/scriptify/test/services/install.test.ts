@@ -246,7 +246,7 @@ describe.runIf(process.getuid?.() === 0)('an installed service', () => {
       expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining(`Line 3 of ${host.root}`) })
       expect(refused.stderr).not.toContain('hush')
     }
-    // What an editor may do to the whole file.
+    // An editor may do this to the whole file.
     host.write(ENVIRONMENT, `\uFEFF${mark}\r\n${record}\r\nA=1\r\n`)
     expect((await again()).stdout).toMatch(/^Kept: .*, A$/m)
     expect(host.read(ENVIRONMENT)).toBe(`${mark}\n${record}\nA=1\n`)

@@ -25,7 +25,7 @@ export async function state(name: string): Promise<ServiceState> {
   ])
   const state = stateIn(properties)
   const facts = factsIn(properties)
-  // Whether its last run failed or not: the timer starts the next one.
+  // The timer starts the next run, whether the last one failed or not.
   const isWaiting = ['inactive', 'failed'].includes(state) && stateIn(timer) === 'active'
   return {
     state: isWaiting ? 'scheduled' : state,
