@@ -1,5 +1,5 @@
-import type { RequestAudit } from '../audit/request-audit.ts'
-import type { Client } from '../http/client.ts'
+import type { RequestAudit } from '../../src/audit/request-audit.ts'
+import type { Client } from '../../src/http/client.ts'
 
 /** The sender of a request whose audit trail keeps nothing. */
 export const aClient = (audit: Partial<RequestAudit> = {}): Client => ({
