@@ -1,9 +1,11 @@
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
-import { CHALLENGE_SECONDS } from '../features/second-factor/challenges.ts'
 import { type Counter, tooManyRequests } from './counters.ts'
 import { createFailureLimiter, type FailureLimiterOptions } from './failure-limiter.ts'
 import type { KnownAddresses } from './known-addresses.ts'
 import { type LimitedClient, pairKey } from './limit-keys.ts'
+
+/** Time in which a challenge can be answered, and its attempts are counted. */
+export const CHALLENGE_SECONDS = 300
 
 export interface FactorLimiterOptions extends Omit<FailureLimiterOptions, 'name' | 'countedErrors'> {
   knownAddresses: KnownAddresses

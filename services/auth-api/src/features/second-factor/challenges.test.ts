@@ -3,8 +3,9 @@ import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { type User, VALID_FROM_PROPERTY } from '@latchkey/shared/users/user.ts'
 import { decodeJwt, SignJWT } from 'jose'
 import { describe, expect, it, vi } from 'vitest'
+import { CHALLENGE_SECONDS } from '../../limits/factor-limiter.ts'
 import type { GuardedUser } from '../account/account-guard.ts'
-import { CHALLENGE_SECONDS, type ChallengePurpose, createChallenges } from './challenges.ts'
+import { type ChallengePurpose, createChallenges } from './challenges.ts'
 
 const NOW = 1_800_000_000_000
 const SECRET = randomBytes(32)

@@ -5,12 +5,11 @@ import { type Clock, toNumericDate } from '@latchkey/shared/time/clock.ts'
 import { type User, validFromOf } from '@latchkey/shared/users/user.ts'
 import { type JWTVerifyOptions, jwtVerify, SignJWT } from 'jose'
 import { z } from 'zod'
+import { CHALLENGE_SECONDS } from '../../limits/factor-limiter.ts'
 import type { Claims } from '../../tokens/claims.ts'
 import { createRevocationRepository } from '../../tokens/revocation-repository.ts'
 import type { AccountGuard, GuardedUser } from '../account/account-guard.ts'
 
-/** Time in which a challenge can be answered. */
-export const CHALLENGE_SECONDS = 300
 /** Time in which an enrolment, or what a user has to write down, can be confirmed. */
 export const ENROLMENT_SECONDS = 900
 

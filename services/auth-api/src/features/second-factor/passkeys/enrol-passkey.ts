@@ -3,8 +3,9 @@ import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import type { PublicKeyCredentialCreationOptionsJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { LoggedInClient } from '../../../http/client.ts'
+import { CHALLENGE_SECONDS } from '../../../limits/factor-limiter.ts'
 import { addFactor, type EnrolledFactor } from '../add-factor.ts'
-import { CHALLENGE_SECONDS, type ChallengePurpose } from '../challenges.ts'
+import type { ChallengePurpose } from '../challenges.ts'
 import { limitAttempt } from '../factor-attempts.ts'
 import {
   INVALID,

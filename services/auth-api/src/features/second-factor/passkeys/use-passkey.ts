@@ -4,9 +4,10 @@ import type {
   PublicKeyCredentialRequestOptionsJSON,
 } from '@simplewebauthn/server'
 import type { Client, LoggedInClient } from '../../../http/client.ts'
+import { CHALLENGE_SECONDS } from '../../../limits/factor-limiter.ts'
 import type { Caller } from '../../../tokens/claims.ts'
 import type { IssuedToken } from '../../../tokens/issue-token.ts'
-import { CHALLENGE_SECONDS, type ChallengePurpose, LOGIN, LOGIN_WITHOUT_PASSWORD } from '../challenges.ts'
+import { type ChallengePurpose, LOGIN, LOGIN_WITHOUT_PASSWORD } from '../challenges.ts'
 import { verifyLogin } from '../verify-login.ts'
 import { verifyStepUp } from '../verify-step-up.ts'
 import {
