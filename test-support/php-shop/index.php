@@ -4,6 +4,7 @@
 declare(strict_types=1);
 
 $db = new PDO(getenv('DSN'), getenv('DB_USER'), getenv('DB_PASSWORD'), [PDO::ATTR_ERRMODE => PDO::ERRMODE_EXCEPTION]);
+$db->exec(getenv('ON_CONNECT'));
 $given = json_decode(file_get_contents('php://input'), true);
 
 function execute(PDO $db, string $sql, array $values): PDOStatement
