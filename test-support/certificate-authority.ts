@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest'
 export interface Authority {
   /** The path of the certificate of the authority. */
   path: string
-  /** That certificate. */
+  /** The certificate of the authority. */
   ca: string
   /** A certificate, and its key. */
   server: { cert: string; key: string }

@@ -223,7 +223,7 @@ const KINDS: Record<ClusterKind, Kind> = {
       `select count(*) from performance_schema.replication_group_members having count(*) = ${count}`,
     becomeCluster: `stop group_replication; ${BOOTSTRAP}`,
     join: async (node, as) => {
-      // What the set-up of each container has written would be changes that the group does not have.
+      // The transactions of each container's set-up would be changes that the group does not have.
       await node.query(`reset binary logs and gtids; change replication source to source_user = 'root',
         source_password = '${PASSWORD}' for channel 'group_replication_recovery'`)
       await node.query(as === 'first' ? BOOTSTRAP : 'start group_replication')

@@ -74,7 +74,7 @@ async function run(databaseUrl: string): Promise<void> {
       print(name, results[name])
     }
   } finally {
-    // What has been measured before a failure is worth its time.
+    // The results from before a failure are kept: measuring them took long.
     await writeFile(values.json, `${JSON.stringify({ conditions, rounds, seconds, results }, null, 2)}\n`)
   }
 }

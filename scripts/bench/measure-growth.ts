@@ -43,7 +43,7 @@ export async function measureGrowth(
 /** Adds users until there are `count` of them; resolves with some, spread over all. */
 async function growTo(db: Database, count: number): Promise<BenchUser[]> {
   const password = await getScheme('sha1').hash(PASSWORD)
-  // What the refreshes of a smaller number of users have left would count as growth.
+  // The rows left by the refreshes of a smaller number of users would count as growth.
   await db.runScript(`
     insert into users (userid, name, email, username, password, role)
       select id, 'User', id || '@example.com', left(id::text, 20), '${password}', 'user'

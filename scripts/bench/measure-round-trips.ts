@@ -97,7 +97,7 @@ async function startCounter(url: string) {
   const target = new URL(url)
   const through = new URL(url)
   const counter = { url: '', delayMs: 0, count: 0 }
-  // What is sent together, over any of the connections, waits once.
+  // Statements that are sent together, over any of the connections, wait once.
   let isWaiting = false
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)

@@ -46,7 +46,7 @@ it('images, manifests and docs name the version of package.json', () => {
 it('the changelog and the page of versions agree with package.json on what is released', () => {
   const released = /^## \[(\d[^\]]*)\]/m.exec(read('CHANGELOG.md'))?.[1]
   const [candidate = ''] = VERSION.match(/-rc\.\d+$/) ?? []
-  // What package.json names is released, or a candidate of the next release.
+  // The version in package.json is released, or a candidate of the next release.
   if (released !== VERSION) expect(candidate, VERSION).not.toBe('')
   const nothing = 'No version has been released yet'
   for (const page of ['CHANGELOG.md', 'docs/reference/versions.md']) {

@@ -38,7 +38,7 @@ describe('one host in production', () => {
       401,
     )
 
-    // What skips compose's own check meets that of the secrets.
+    // A command that skips compose's own check meets that of the secrets.
     const seed = `docker compose run --rm --no-deps -e APP_ENV=dev demo-users node scripts/local/seed-demo-users.ts`
     expect(await refused(seed)).toContain('belong to prod. Set APP_ENV=prod')
     expect(await inside('postgres', 'psql -U latchkey -tAc "select count(*) from users"')).toBe('0')

@@ -12,7 +12,7 @@ import { expect, it } from 'vitest'
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
 const EXAMPLE = '../docs/examples/high-availability'
 const SERVERS = ['postgres-1', 'postgres-2', 'postgres-3']
-/** As the owner of the tables, at the primary. */
+/** The address of the primary, with the login of the owner of the tables. */
 const PRIMARY_URL = 'postgres://latchkey:latchkey@haproxy:5432/latchkey'
 /** A failover takes the 20 s of `ttl` and a few more; a busy machine needs longer. */
 const FAILOVER_TIMEOUT_MS = 120_000

@@ -117,7 +117,7 @@ it('replaces the logins of MySQL under load, also after an interruption', async 
   const before = await users()
   // The first one ends after the owner has the next password, and before a service has its next login.
   await shell(`timeout 6 ${rotate}`).catch(() => undefined)
-  // What the first one has started may hold its lock a little longer.
+  // A process that the first one has started may hold its lock a little longer.
   await expect.poll(() => shell(rotate).then(() => 'ended', String), { timeout: 120_000 }).toBe('ended')
   const after = await users()
   expect(after.split('\n')).toHaveLength(2)

@@ -60,7 +60,7 @@ describe('three mailer-workers', () => {
     expect(mailbox.mails.map((mail) => mail.to?.[0]?.address).sort()).toEqual(emails.sort())
     const counts = await sent()
     console.log(`${MAILS} mails in ${seconds.toFixed(1)} s, ${counts.join(' / ')} by worker`)
-    // How many depends on the processor time that each gets; a worker without a share would have none.
+    // The share of each depends on the processor time that it gets; a worker without a share would have no mail.
     for (const count of counts) expect(count).toBeGreaterThan(MAILS / WORKERS / 10)
   }, 400_000)
 })

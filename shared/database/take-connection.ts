@@ -1,7 +1,7 @@
 import type { DriverErrors } from './database.ts'
 import { isFull } from './to-app-error.ts'
 
-/** For how long a full server is asked for no further connection, in milliseconds. */
+/** The time for which a full server is asked for no further connection. */
 const FULL_HOLDS_MS = 1_000
 
 interface Pool<Connection> {

@@ -3,7 +3,7 @@ import { createEmailChangeRepository } from './email-change-repository.ts'
 import { createFactorRepository } from './factor-repository.ts'
 import { createResetRepository } from './reset-repository.ts'
 
-/** Ends what was begun while less guarded the account: its changes of e-mail, and the enrolments of factors. */
+/** Ends what was begun when the account had fewer guards: its changes of e-mail, and the enrolments of factors. */
 export async function endBegunChanges(db: Queryable, userid: string, now: Date): Promise<void> {
   await Promise.all([
     createEmailChangeRepository(db).endAll(userid, now),

@@ -6,8 +6,8 @@ const IN_MEMORY = '/dev/shm'
 const MINIMUM_BYTES = 4 * 1024 ** 3
 
 /**
- * Where tests keep what does not outlive them: in memory where Linux has enough of it, since to copy a database takes
- * three times the processor time on the file system of a disk.
+ * The folder for data that tests need only while they run. It is in memory where Linux has enough of it: to copy a database
+ * takes three times the processor time on the file system of a disk.
  */
 export const VOLATILE_FOLDER = existsSync(IN_MEMORY) && hasRoom(IN_MEMORY) ? IN_MEMORY : tmpdir()
 

@@ -49,7 +49,7 @@ export async function startPostmaster(options: PostmasterOptions): Promise<Postm
       isReady = true
       ready.resolve()
     }
-    // What ends a start is in its error.
+    // The error of a failed start contains the lines before.
     if (isReady) log(line)
   })
 

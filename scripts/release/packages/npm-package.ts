@@ -84,7 +84,7 @@ async function writeManifest(folder: string, manifest: Manifest): Promise<void> 
     bin: { scriptify: `${WORKSPACE}/bin/scriptify` },
     man: ['man/scriptify.1'],
     dependencies,
-    // What is in the tarball is not asked of a registry.
+    // npm asks no registry for packages that are in the tarball.
     bundleDependencies: Object.keys(dependencies),
     peerDependencies: manifest.peerDependencies,
     peerDependenciesMeta: manifest.peerDependenciesMeta,

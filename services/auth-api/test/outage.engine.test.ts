@@ -10,7 +10,7 @@ import { describe, it } from 'vitest'
 import { startSeverableProxy } from './support/severable-proxy.ts'
 import { aToken, bearer, logIn, startApp } from './support/start-app.ts'
 
-/** For the session, what a server says that has become a replica. */
+/** Makes the session refuse writes, as a server does that has become a replica. */
 const BECOME_READ_ONLY = isPostgres()
   ? "select set_config('default_transaction_read_only', 'on', false)"
   : 'set session transaction_read_only = 1'

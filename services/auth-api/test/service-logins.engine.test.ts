@@ -187,7 +187,7 @@ describe('mailer-worker deletes rows whose time is over, and no other', () => {
     'token_revocation',
     'audit_event',
   ]
-  /** For each table one row whose time has just come, one whose has not, and one in between, if there is a difference. */
+  /** Adds to each table a row whose time has come, one whose time has not, and one in between where there is a difference. */
   async function addRows({ db }: TestDatabase): Promise<void> {
     const now = Date.now()
     const times = (overMs: number) =>

@@ -108,7 +108,7 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
 
     it('stops by force what catches the first Ctrl-C, at the second', async ({ terminal }) => {
       await terminal.enter('$kept = 41;')
-      // What is shown inside the try is shown when Ctrl-C can be caught.
+      // The text is printed inside the try, so that Ctrl-C can be caught once it is shown.
       terminal.type("while (true) { try { echo 'be', 'gun'; sleep(60); } catch (Throwable $t) {} }\r")
       await terminal.see('begun')
       terminal.type(CTRL_C)

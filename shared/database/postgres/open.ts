@@ -246,7 +246,7 @@ const sendIn =
   async (query) => {
     requireOpen()
     return task.result(query).catch((error) => {
-      // What was sent behind a statement that failed fails with "current transaction is aborted".
+      // Statements that were sent behind one that failed fail with "current transaction is aborted".
       throw end(error)
     })
   }

@@ -25,7 +25,7 @@ const CONNECTION_SETTINGS: readonly Setting[] = [
   { name: 'DateStyle', value: 'ISO, MDY', accepted: /^ISO\b/ },
   { name: 'IntervalStyle', value: 'postgres' },
   { name: 'standard_conforming_strings', value: 'on' },
-  // What the server writes by its own clock into a column without a time zone is UTC too, as on MySQL.
+  // A time that the server writes by its own clock into a column without a time zone is UTC too, as on MySQL.
   { name: 'TimeZone', value: 'UTC', accepted: /^(Etc\/)?(UTC|GMT)$/i },
 ]
 

@@ -62,7 +62,7 @@ async function withRefusal(phase: Phase, response: string, work: (port: number) 
 }
 
 const REFUSALS: readonly (readonly [Phase, string, Fault])[] = [
-  // What comes before the recipient says nothing about the recipient.
+  // A refusal before the recipient was named says nothing about the recipient.
   ['connect', '554 5.7.1 Your address is on a list', 'server'],
   ['connect', '521 No mail here', 'server'],
   ['connect', '421 4.7.0 Too many connections', 'server'],

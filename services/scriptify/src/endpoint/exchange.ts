@@ -18,7 +18,7 @@ export interface Exchange {
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
-/** As many as a browser follows. */
+/** The number of redirects that browsers follow. */
 const MAX_REDIRECTS = 20
 
 /** Sends a request and follows redirects, if requested; throws a CliError (7 no response, 28 timeout). */

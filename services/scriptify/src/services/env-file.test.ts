@@ -10,7 +10,7 @@ import {
 const MARK = '# scriptify: managed service=x template=crond v=1\n'
 
 describe('an environment file', () => {
-  // What systemd reads (test/services/environment-files.soak.test.ts asks it), a launcher does, and a terminal.
+  // A launcher and a terminal read a line as systemd does (test/services/environment-files.soak.test.ts asks it).
   it.each([
     { line: 'A=b', value: 'b' },
     { line: ' A = b ', value: 'b' },

@@ -49,7 +49,7 @@ export async function printLogs(
   const { follow, since, grep } = options
   const lines = options.lines ?? (since === undefined ? DEFAULT_LINES : Number.POSITIVE_INFINITY)
   const filtered = grep !== undefined || since !== undefined
-  // What is looked for may be in any line; those that follow are looked at as they come.
+  // A match may be in any line of the past; new lines are searched as they come.
   const read = { lines: filtered && !follow ? Number.POSITIVE_INFINITY : lines, follow, since }
   const sources: Source[] = []
   for (const { name, system } of services)
@@ -151,7 +151,7 @@ export function logOf(name: string, system: InitSystem): string {
 export async function lastLogLine(name: string, system: InitSystem): Promise<string | undefined> {
   const text = await readEnd(name, system).catch(() => '')
   const lines = text.split('\n').map((line) => line.replace(PREFIX, ''))
-  // What is indented tells more of the line above it.
+  // An indented line only continues the line above it.
   return (lines.findLast((line) => /^\S/.test(line)) ?? lines.findLast((line) => line.trim()))?.trim()
 }
 

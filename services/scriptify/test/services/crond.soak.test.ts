@@ -129,7 +129,7 @@ describe.runIf(await hasDocker())('a job of cron', { concurrent: true }, () => {
       expect((await scriptify(machine, 'uninstall', 'probe')).code).toBe(0)
       expect(await succeed(machine, 'find', '/etc', '/run', '/var/log', '-name', '*probe*')).toBe('')
       expect(await scriptify(machine, 'start', 'probe')).toMatchObject({ code: 3 })
-      // What cron still has in memory has no file to execute.
+      // An entry that cron still has in memory finds no file to execute.
       expect((await run(machine, '/etc/scriptify/probe.run')).code).not.toBe(0)
     },
   )

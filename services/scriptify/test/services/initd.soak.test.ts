@@ -117,7 +117,7 @@ describe.runIf(await hasDocker()).each([
   })
 
   it('runs as its user', async () => {
-    // What root's call left would be in the way.
+    // The files that a call of root has left would be in the way.
     await forgetCalls(machine)
     expect(await install('lowly', '--user', 'app', '--start')).toMatchObject({ code: 0 })
     const uid = Number(await succeed(machine, 'id', '-u', 'app'))

@@ -51,7 +51,7 @@ export function createLogsCommand(systems: readonly InitSystem[], context: CliCo
     })
 }
 
-/** As journalctl --grep, which looks at the case where the pattern has a capital. */
+/** Parses a pattern as journalctl --grep does: case counts where the pattern has a capital letter. */
 function parsePattern(text: string): RegExp {
   try {
     return new RegExp(text, text === text.toLowerCase() ? 'i' : '')

@@ -42,7 +42,7 @@ export const systemd: InitSystem = {
       ...(['journalctl', '--unit', `${name}.service`, '--no-pager'] as const),
       ...(Number.isFinite(lines) ? ['--lines', `${lines}`] : ['--no-tail']),
       ...['--output', 'short-iso', '--no-hostname', '--quiet'],
-      // What systemd says about it is left out, but not how many lines the journal has dropped.
+      // Messages of systemd about the service are left out, but not those of journald about dropped lines.
       ...['--identifier', name, '--identifier', 'systemd-journald'],
       ...(since === undefined ? [] : ['--since', `@${Math.floor(since.getTime() / 1000)}`]),
       ...(follow ? ['--follow'] : []),
