@@ -1,20 +1,28 @@
+import { type Columns, namesOf, toInsert, valuesOf } from '../../database/columns.ts'
 import type { Queryable, Statement } from '../../database/database.ts'
 import type { MailJob } from '../queue/mail-job.ts'
 
-const INSERT: Statement = {
-  name: 'outbox-insert',
-  text: 'insert into mail_outbox (id, payload, created_at, expires_at) values ($1, $2, $3, $4)',
+/** The columns of a mail that is accepted. */
+const COLUMNS: Columns<Omit<OutboxEntry, 'dispatchedAt'>> = {
+  id: ({ id }, db) => db.toUuidValue(id),
+  payload: ({ payload }) => payload,
+  created_at: ({ createdAt }) => createdAt,
+  expires_at: ({ expiresAt }) => expiresAt,
 }
+
+const INSERT: Statement = { name: 'outbox-insert', text: `insert into mail_outbox ${toInsert(COLUMNS)}` }
+const SELECT = `select ${namesOf(COLUMNS)}, dispatched_at from mail_outbox`
+
 // These two sort in the order of the index, so that each reads no more rows than its limit: `dispatched_at` comes first also
 // where it is always null.
 const FIND_LEFT_BEHIND: Statement = {
   name: 'outbox-left-behind',
-  text: `select id, payload, created_at, expires_at, dispatched_at from mail_outbox
+  text: `${SELECT}
     where dispatched_at is null and created_at < $1 order by dispatched_at, created_at limit $2 offset $3`,
 }
 const FIND_TO_RECHECK: Statement = {
   name: 'outbox-to-recheck',
-  text: `select id, payload, created_at, expires_at, dispatched_at from mail_outbox
+  text: `${SELECT}
     where dispatched_at < $1 order by dispatched_at, created_at limit $2 offset $3`,
 }
 const FIND: Statement = { name: 'outbox-find', text: 'select 1 as found from mail_outbox where id = $1' }
@@ -108,7 +116,8 @@ export function createOutboxRepository(db: Queryable) {
   return {
     /** Stores the job under an id, which becomes the job's id in the queue. */
     async insert(id: string, job: MailJob, now: Date): Promise<void> {
-      await db.execute(INSERT, [db.toUuidValue(id), JSON.stringify(job), now, new Date(job.expiresAt)])
+      const entry = { id, payload: JSON.stringify(job), createdAt: now, expiresAt: new Date(job.expiresAt) }
+      await db.execute(INSERT, valuesOf(COLUMNS, entry, db))
     },
 
     /** Finds rows that were never dispatched and were written before the given moment, oldest first. */
