@@ -1,5 +1,5 @@
-import { isClearText } from '../lifecycle/warn-of-clear-text.ts'
 import { KIND_OF, type PrivateKey } from '../secrets/private-key.ts'
+import { isClearText } from './clear-text.ts'
 import type { SettingName, Settings } from './definitions.ts'
 import type { Fault } from './fault.ts'
 import type { Environment } from './setting.ts'
