@@ -1,5 +1,8 @@
 import { declareConfig } from '@latchkey/shared/settings/declare-config.ts'
 
+/** The most connections that one worker has to the database. */
+export const POOL_SIZE = 4
+
 /** The settings of mailer-worker, grouped by what needs them; throws `SettingsError`. */
 export const parseConfig = declareConfig('mailer-worker', {
   environment: 'APP_ENV',

@@ -11,14 +11,12 @@ import { findSenderDomain } from '@latchkey/shared/settings/addresses.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { parseBoth } from '@latchkey/shared/settings/settings-error.ts'
 import { traceDatabase } from '@latchkey/shared/telemetry/trace-database.ts'
-import { type Config, parseConfig } from './config.ts'
+import { type Config, POOL_SIZE, parseConfig } from './config.ts'
 import type { Takeover } from './consume-queue.ts'
 import { loadExternal } from './load-external.ts'
 import type { SenderOptions } from './senders/sender.ts'
 import { buildWorker } from './worker.ts'
 
-/** Connections of one worker at most. */
-export const POOL_SIZE = 4
 /** The share of SHUTDOWN_GRACE in which mail that is being sent may finish. In the rest it goes back to the queue. */
 const GRACEFUL_SHARE = 0.7
 
