@@ -19,7 +19,7 @@ export default defineConfig({
     include: [
       'services/auth-api/src/{audit,http,limits,tokens}/*.test.ts',
       'services/auth-api/src/features/**/*.test.ts',
-      'services/auth-api/test/{audit,login,password-reset,rate-limit,refresh,token-keys,tokens}.test.ts',
+      'services/auth-api/test/{audit,decoys,login,password-reset,rate-limit,refresh,token-keys,tokens}.test.ts',
       'services/auth-api/test/second-factor{,-limits}.test.ts',
       'shared/{mail/outbox,passwords}/*.test.ts',
     ],

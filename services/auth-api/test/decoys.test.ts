@@ -4,12 +4,12 @@ import { DEFAULT_POLICY } from '@latchkey/shared/passwords/test/default-policy.t
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { expect, it } from 'vitest'
-import { aClient } from '../../test/support/a-client.ts'
-import { aCore } from '../../test/support/a-core.ts'
-import type { GuardedUser } from './account/account-guard.ts'
-import { createRequestEmailChange } from './account/request-email-change.ts'
-import { createRequestReset } from './password-reset/request-reset.ts'
-import { createRequestSignUp } from './sign-up/request-sign-up.ts'
+import type { GuardedUser } from '../src/features/account/account-guard.ts'
+import { createRequestEmailChange } from '../src/features/account/request-email-change.ts'
+import { createRequestReset } from '../src/features/password-reset/request-reset.ts'
+import { createRequestSignUp } from '../src/features/sign-up/request-sign-up.ts'
+import { aClient } from './support/a-client.ts'
+import { aCore } from './support/a-core.ts'
 
 const EMAIL = 'grace@example.com'
 const client = aClient()
