@@ -15,7 +15,6 @@ import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.
 import { type Clock, type MonotonicClock, monotonicClock } from '@latchkey/shared/time/clock.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { FastifyPluginCallback } from 'fastify'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
 import type { AuditTrail } from './audit/audit-trail.ts'
@@ -124,9 +123,6 @@ export interface Core extends Tokens, Limits {
   /** Hashes a new password of a client; `known` where it has shown a token or a code of the account. */
   hashFor: (client: Pick<Client, 'address'>, trust: ClientTrust) => (password: string) => Promise<string>
 }
-
-/** The routes of a feature, which creates its use cases from the core and its settings. */
-export type FeatureRoutes = FastifyPluginAsyncZod<{ core: Core; config: Config }>
 
 /** Builds the core from what the caller has opened. */
 export async function createCore(config: Config, opened: AppDependencies): Promise<Core> {

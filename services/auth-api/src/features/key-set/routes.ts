@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { FeatureRoutes } from '../../core.ts'
+import type { FeatureRoutes } from '../../http/feature-routes.ts'
 import { PublishedKey } from '../../tokens/signing-keys.ts'
 
 /** The time that a verifier may keep the keys. docs/how-to/rotate-a-secret.md waits for longer before a published key signs. */

@@ -2,7 +2,7 @@ import { givenPasswordSchema } from '@latchkey/shared/passwords/password-policy.
 import { boundedText } from '@latchkey/shared/users/storable-text.ts'
 import { MAX_LENGTH } from '@latchkey/shared/users/user.ts'
 import { z } from 'zod'
-import type { FeatureRoutes } from '../../core.ts'
+import type { FeatureRoutes } from '../../http/feature-routes.ts'
 import { TokenResponse } from '../../tokens/token-response.ts'
 import { createLoginCounter } from '../health/service-metrics.ts'
 import { createLogIn } from './log-in.ts'

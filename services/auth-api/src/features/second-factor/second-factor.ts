@@ -1,16 +1,18 @@
 import type { AuditEventName } from '@latchkey/shared/audit/audit-events.ts'
 import type { Transaction } from '@latchkey/shared/database/database.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
-import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
+import type { FactorRoutes } from '../../http/feature-routes.ts'
 import type { FactorRefusal } from '../../limits/factor-limiter.ts'
 import { type CountFactor, createFactorCounter } from '../health/service-metrics.ts'
 import type { Challenges } from './challenges.ts'
 import { createFactorSecrets, type FactorSecrets } from './factor-secrets.ts'
 import { createGuessTotal, type GuessTotal } from './guess-total.ts'
 import { createRecoveryCodes, type RecoveryCodes } from './recovery-codes/recovery-codes.ts'
+
+export type { FactorRoutes }
 
 /** A kind of factor as the limits, the metrics and the audit trail know it. */
 export interface FactorTraits {
@@ -44,8 +46,6 @@ export interface CodeVerification {
   matches: (code: string) => boolean
   verify: (secondFactor: SecondFactor, code: string, audit: FactorAudit) => VerifyFactor
 }
-
-export type FactorRoutes = FastifyPluginAsyncZod<{ secondFactor: SecondFactor; config: Config }>
 
 /** The parts that all kinds of second factors share. */
 export interface SecondFactor extends Core {

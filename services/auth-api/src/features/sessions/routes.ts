@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { FeatureRoutes } from '../../core.ts'
 import { FACTOR_NOT_YET_REQUIRED } from '../../http/authenticate.ts'
+import type { FeatureRoutes } from '../../http/feature-routes.ts'
 import { TokenResponse } from '../../tokens/token-response.ts'
 import { logOut } from './log-out.ts'
 import { createRefreshToken } from './refresh-token.ts'

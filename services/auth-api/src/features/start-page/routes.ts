@@ -1,6 +1,6 @@
 import { isForeign } from '@latchkey/shared/health/foreign-request.ts'
 import { hasDemoUsers } from '@latchkey/shared/users/demo-users.ts'
-import type { FeatureRoutes } from '../../core.ts'
+import type { FeatureRoutes } from '../../http/feature-routes.ts'
 import { renderStartPage } from './render-start-page.ts'
 
 const INDEX = {
