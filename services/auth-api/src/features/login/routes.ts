@@ -4,7 +4,7 @@ import { MAX_LENGTH } from '@latchkey/shared/users/user.ts'
 import { z } from 'zod'
 import type { FeatureRoutes } from '../../http/feature-routes.ts'
 import { TokenResponse } from '../../tokens/token-response.ts'
-import { createLoginCounter } from '../health/service-metrics.ts'
+import { createLoginCounter } from './count-logins.ts'
 import { createLogIn } from './log-in.ts'
 
 /** A character of an e-mail may be typed as a letter and three marks. */

@@ -2,9 +2,9 @@ import { newPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import { z } from 'zod'
 import type { FeatureRoutes } from '../../http/feature-routes.ts'
-import { createResetCounter } from '../health/service-metrics.ts'
 import { requestTokenSchema, sixDigitCodeSchema } from '../one-time-codes/code-schemas.ts'
 import { createConfirmCode } from './confirm-code.ts'
+import { createResetCounter } from './count-resets.ts'
 import { createRequestReset } from './request-reset.ts'
 import { createSetPassword } from './set-password.ts'
 

@@ -1,7 +1,8 @@
 import { AppError, type ErrorCode } from '@latchkey/shared/errors/app-error.ts'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
-import { createLoginCounter, createResetCounter } from './service-metrics.ts'
+import { createLoginCounter } from '../features/login/count-logins.ts'
+import { createResetCounter } from '../features/password-reset/count-resets.ts'
 
 async function countedAs(action: Promise<unknown>): Promise<string | undefined> {
   const registry = new Registry()
