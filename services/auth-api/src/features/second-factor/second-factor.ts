@@ -47,8 +47,29 @@ export interface CodeVerification {
   verify: (secondFactor: SecondFactor, code: string, audit: FactorAudit) => VerifyFactor
 }
 
+/** The parts of the core that second factors use. */
+type FactorCore = Pick<
+  Core,
+  | 'localNow'
+  | 'db'
+  | 'transaction'
+  | 'usersIn'
+  | 'guard'
+  | 'lockUser'
+  | 'getTokenUser'
+  | 'issueToken'
+  | 'accountKey'
+  | 'limitFactors'
+  | 'knownAddresses'
+  | 'notify'
+  | 'notifyNewClient'
+  | 'notifyFailedFactor'
+  | 'clientOf'
+  | 'loggedInClientOf'
+>
+
 /** The parts that all kinds of second factors share. */
-export interface SecondFactor extends Core {
+export interface SecondFactor extends FactorCore {
   challenges: Challenges
   secrets: FactorSecrets
   recoveryCodes: RecoveryCodes
@@ -76,5 +97,30 @@ export function createSecondFactor(
   const guessTotal = createGuessTotal(core)
   const names = kinds.map(({ name }) => name)
   const count = createFactorCounter(registry, names)
-  return { ...core, challenges, secrets, recoveryCodes, guessTotal, count, kinds, settings, field }
+  return {
+    localNow: core.localNow,
+    db: core.db,
+    transaction: core.transaction,
+    usersIn: core.usersIn,
+    guard: core.guard,
+    lockUser: core.lockUser,
+    getTokenUser: core.getTokenUser,
+    issueToken: core.issueToken,
+    accountKey: core.accountKey,
+    limitFactors: core.limitFactors,
+    knownAddresses: core.knownAddresses,
+    notify: core.notify,
+    notifyNewClient: core.notifyNewClient,
+    notifyFailedFactor: core.notifyFailedFactor,
+    clientOf: core.clientOf,
+    loggedInClientOf: core.loggedInClientOf,
+    challenges,
+    secrets,
+    recoveryCodes,
+    guessTotal,
+    count,
+    kinds,
+    settings,
+    field,
+  }
 }
