@@ -19,12 +19,19 @@ export type DependencyFailures = ReturnType<typeof createDependencyFailures>
 /** Counts the requests and mails that fail because of a dependency. A server with a full disk still passes its check. */
 export function createDependencyFailures(clock: Clock) {
   const known = new Map<string, Failed>()
+  /** Counts one failure of `dependency`, which has the name of its check. */
+  function report(dependency: string, error: unknown): void {
+    const count = (known.get(dependency)?.count ?? 0) + 1
+    const state = (error instanceof AppError && error.state) || 'failing'
+    known.set(dependency, { count, state, reason: rootReason(error), at: clock() })
+  }
   return {
-    /** Counts one failure of `dependency`, which has the name of its check. */
-    report(dependency: string, error: unknown): void {
-      const count = (known.get(dependency)?.count ?? 0) + 1
-      const state = (error instanceof AppError && error.state) || 'failing'
-      known.set(dependency, { count, state, reason: rootReason(error), at: clock() })
+    report,
+    /** Counts a failure of the dependency that the error names; returns false for an error that names none. */
+    reportNamed(error: unknown): boolean {
+      if (!(error instanceof AppError && error.dependency)) return false
+      report(error.dependency, error)
+      return true
     },
     /** Forgets the newest failure, but not the count: what `dependency` was asked for succeeds again. */
     recover(dependency: string): void {

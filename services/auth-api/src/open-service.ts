@@ -1,7 +1,6 @@
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { createReadInstallation } from '@latchkey/shared/database/installation.ts'
-import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { configureExtensions } from '@latchkey/shared/extensions/configure-extensions.ts'
 import { loadExtensions } from '@latchkey/shared/extensions/load-extensions.ts'
 import {
@@ -155,16 +154,13 @@ async function openClients(
         clock: Date.now,
         onError(error, mailId) {
           logger.debug({ err: error, mailId }, 'dispatching a mail failed; the outbox sweep will retry it')
-          failures.report(dependencyOf(error) ?? 'queue', error)
+          if (!failures.reportNamed(error)) failures.report('queue', error)
         },
       }),
     (dispatcher) => dispatcher.close(),
   )
   return { db, passwords, limitStore, queue, dispatcher }
 }
-
-const dependencyOf = (error: unknown): string | undefined =>
-  error instanceof AppError ? error.dependency : undefined
 
 async function readSettings(environment: Environment) {
   const [config, extensions] = await parseBoth(

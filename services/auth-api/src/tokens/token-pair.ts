@@ -1,4 +1,3 @@
-import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { DependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
 import type { Clock } from '@latchkey/shared/time/clock.ts'
 import type { Logger } from 'pino'
@@ -17,7 +16,7 @@ export type RecordUse = (claims: Claims, status: Pick<TokenStatus, 'predecessorU
 
 export interface RecordUseDependencies {
   revocations: Pick<RevocationRepository, 'endPredecessor'>
-  failures: Pick<DependencyFailures, 'report'>
+  failures: Pick<DependencyFailures, 'reportNamed'>
   logger: Pick<Logger, 'warn'>
   /** The clock of the database, by which other replicas compare the end of the grace. */
   sharedNow: Clock
@@ -33,8 +32,7 @@ export const createRecordUse =
       await revocations.endPredecessor(claims, end)
     } catch (error) {
       // The next read of the token's status tries again: a database that cannot be written refuses no request that reads.
-      if (error instanceof AppError && error.dependency) failures.report(error.dependency, error)
-      else
+      if (!failures.reportNamed(error))
         logger.warn(
           { err: error },
           'the first use of a token could not be stored; its next use will try again',

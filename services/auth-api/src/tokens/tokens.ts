@@ -36,7 +36,7 @@ export interface TokensDependencies {
   elapsed: MonotonicClock
   storeSession: StoreSession
   registry: Registry
-  failures: Pick<DependencyFailures, 'report'>
+  failures: Pick<DependencyFailures, 'reportNamed'>
   logger: Pick<Logger, 'warn'>
 }
 

@@ -1,5 +1,4 @@
 import type { Queryable } from '@latchkey/shared/database/database.ts'
-import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { DependencyFailures } from '@latchkey/shared/health/dependency-failures.ts'
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
@@ -9,7 +8,7 @@ import { createSessionRepository } from './session-repository.ts'
 
 export interface StoreSessionDependencies {
   db: Queryable
-  failures: Pick<DependencyFailures, 'report'>
+  failures: Pick<DependencyFailures, 'reportNamed'>
   logger: Pick<Logger, 'warn'>
 }
 
@@ -35,8 +34,8 @@ export function createStoreSession(
       })
     } catch (error) {
       // Without its row a session works, and its next refresh stores the row: a database that cannot be written refuses no login.
-      if (error instanceof AppError && error.dependency) failures.report(error.dependency, error)
-      else logger.warn({ err: error }, 'a session could not be stored; its next refresh will try again')
+      if (!failures.reportNamed(error))
+        logger.warn({ err: error }, 'a session could not be stored; its next refresh will try again')
     }
   }
 }
