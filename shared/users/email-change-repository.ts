@@ -94,8 +94,6 @@ export const selectPendingEmail = ({
       and c.attempts < ${attempts}
     order by c.created_at desc, c.id desc limit 1)`
 
-export type EmailChangeRepository = ReturnType<typeof createEmailChangeRepository>
-
 /** Creates the repository of changes of e-mail. Given a transaction, it works inside that transaction. */
 export const createEmailChangeRepository = (db: Queryable) => ({
   ...createCodeRepository(db, EMAIL_CHANGES),

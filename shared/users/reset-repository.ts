@@ -88,8 +88,6 @@ const END_ALL: Statement = {
   text: 'update password_reset set used_at = $2 where userid = $1 and used_at is null',
 }
 
-export type ResetRepository = ReturnType<typeof createResetRepository>
-
 /** Creates the repository of password resets. Given a transaction, it works inside that transaction. */
 export const createResetRepository = (db: Queryable) => ({
   ...createCodeRepository(db, RESETS),

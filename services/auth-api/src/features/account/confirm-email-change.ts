@@ -56,4 +56,4 @@ export function createConfirmEmailChange(core: ConfirmEmailChangeCore, { attempt
 }
 
 /** Creates the one error for every reason: the reason would only help an attacker. */
-export const emailChangeRefused = () => new AppError('email_change_refused', 'Invalid or expired code')
+const emailChangeRefused = () => new AppError('email_change_refused', 'Invalid or expired code')

@@ -21,8 +21,6 @@ const FIND: Statement = {
     from ${USER_TABLES} where u.userid = $1 order by p.id`,
 }
 
-export type ProfileRepository = ReturnType<typeof createProfileRepository>
-
 /**
  * Creates the repository of profiles. Given a transaction, it works inside that transaction. A change of e-mail at whose code
  * `attempts` were made is over.

@@ -60,8 +60,6 @@ const LIST: Statement = {
 }
 const FIND: Statement = { name: 'user_session-find', text: `${SELECT_OPEN} and id = $3` }
 
-export type SessionRepository = ReturnType<typeof createSessionRepository>
-
 /** Creates the repository of the sessions that no logout has ended. The user's valid-from time may have ended more. */
 export function createSessionRepository(db: Queryable) {
   const find = async (

@@ -69,4 +69,4 @@ function asRefusal(error: unknown): never {
 }
 
 /** One error for every reason: the reason would only help an attacker. */
-export const signUpRefused = () => new AppError('signup_refused', 'Invalid or expired code or token')
+const signUpRefused = () => new AppError('signup_refused', 'Invalid or expired code or token')

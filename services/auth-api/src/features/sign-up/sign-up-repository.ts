@@ -72,7 +72,5 @@ const SIGN_UPS: CodeTable<SignUp, SignUpRow> = {
   }),
 }
 
-export type SignUpRepository = ReturnType<typeof createSignUpRepository>
-
 /** Creates the repository of sign-ups. Given a transaction, it works inside that transaction. */
 export const createSignUpRepository = (db: Queryable) => createCodeRepository(db, SIGN_UPS)
