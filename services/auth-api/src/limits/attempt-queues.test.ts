@@ -10,9 +10,9 @@ function startAttempts() {
     begun,
     start(name: string, atOnce?: number) {
       const gate = Promise.withResolvers<void>()
-      const ended = queueByKey('key', (setConcurrency) => {
+      const ended = queueByKey('key', (allowAtOnce) => {
         begun.push(name)
-        if (atOnce) setConcurrency(atOnce)
+        if (atOnce) allowAtOnce(atOnce)
         return gate.promise
       })
       return {

@@ -12,17 +12,17 @@ export function createAttemptQueues(maxPending = Number.POSITIVE_INFINITY) {
 
   return async <Result>(
     key: string,
-    attempt: (setConcurrency: (atOnce: number) => void) => Promise<Result>,
+    attempt: (allowAtOnce: (atOnce: number) => void) => Promise<Result>,
   ): Promise<Result> => {
     const queue = queues.get(key) ?? fastq.promise((work: Work) => work(), 1)
     // In a longer queue every client would have given up before its password is hashed.
     if (queue.running() + queue.length() >= maxPending) throw tooManyWaiting()
     queues.set(key, queue)
-    const setConcurrency = (atOnce: number) => {
+    const allowAtOnce = (atOnce: number) => {
       queue.concurrency = Math.max(1, atOnce)
     }
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
-    await queue.push(() => attempt(setConcurrency).then(resolve, reject))
+    await queue.push(() => attempt(allowAtOnce).then(resolve, reject))
     if (queue.idle()) queues.delete(key)
     return promise
   }

@@ -77,10 +77,10 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
     const { address } = client
     const account = accountKey(accountName)
     const keys = { address, account, pair: pairKey(address, account) }
-    return queueByAddress(address, async (setConcurrency) => {
+    return queueByAddress(address, async (allowAtOnce) => {
       const addressCount = await addresses.read(address)
       // No more run at once than may still fail: forty concurrent guesses gain nothing over forty sequential ones.
-      setConcurrency(limit - addressCount.count)
+      allowAtOnce(limit - addressCount.count)
       // One attempt per address and account at a time: above the limit of the account each address can fail only once.
       return queueByPair(keys.pair, async () => {
         const reached = await findReached(keys, addressCount)
@@ -90,7 +90,7 @@ export function createFailureLimiter(options: FailureLimiterOptions): LimitFailu
         } catch (error) {
           // It is counted before the attempt ends and the next one begins.
           if (error instanceof AppError && countedErrors.includes(error.code))
-            setConcurrency(limit - (await count(keys)))
+            allowAtOnce(limit - (await count(keys)))
           throw error
         }
       })
