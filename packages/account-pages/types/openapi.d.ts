@@ -57,7 +57,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        post: operations["answerChallenge"];
+        post: operations["verifyLoginCode"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1155,7 +1155,7 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    answerChallenge: {
+    verifyLoginCode: {
         parameters: {
             query?: never;
             header?: never;

@@ -96,7 +96,7 @@ export const secondFactorRoutes: FastifyPluginAsyncZod<SecondFactorRoutesOptions
     {
       problems: ['second_factor_refused', 'challenge_refused', 'password_exposed'],
       schema: {
-        operationId: 'answerChallenge',
+        operationId: 'verifyLoginCode',
         summary: 'Exchange the challenge of a login and a code for a token',
         description:
           'A challenge lives five minutes, and takes five codes. Each code is accepted once. A use of a recovery code is mailed to the user. After many wrong codes, of all days together, a client that the account does not know needs a new password, a recovery code or a passkey.',
