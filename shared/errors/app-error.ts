@@ -36,7 +36,17 @@ export type ErrorReason =
   | 'password_missing'
   | 'domain_refused'
   | 'no_factor'
+  | 'code_missing'
+  | 'app_code_wrong'
+  | 'recovery_code_wrong'
+  | 'enrolment_missing'
   | 'foreign_page'
+  | 'passkey_invalid'
+  | 'passkey_unknown'
+  | 'passkey_missing'
+  | 'passkey_copied'
+  | 'passkey_certified'
+  | 'user_unverified'
 
 export interface AppErrorOptions {
   reason?: ErrorReason

@@ -1,5 +1,10 @@
 import { globSync, readFileSync } from 'node:fs'
-import { AppError, type AppErrorOptions, type ErrorCode } from '@latchkey/shared/errors/app-error.ts'
+import {
+  AppError,
+  type AppErrorOptions,
+  type ErrorCode,
+  type ErrorReason,
+} from '@latchkey/shared/errors/app-error.ts'
 import { expect, it } from 'vitest'
 import { describeError } from './remedies.ts'
 
@@ -21,6 +26,21 @@ it.each<{ code: ErrorCode; options?: AppErrorOptions; detail: string }>([
   expect(describeError(new AppError(code, 'Wrong', options))).toBe(detail)
 })
 
+it.each<[ErrorReason, string]>([
+  ['code_missing', 'send one of your second factor, or a recovery code'],
+  ['app_code_wrong', 'send the next one, and check the clock of your device'],
+  ['recovery_code_wrong', 'send another one'],
+  ['enrolment_missing', 'request a new secret'],
+  ['passkey_invalid', 'try again'],
+  ['passkey_unknown', 'log in another way, and add it then'],
+  ['passkey_missing', 'use another factor'],
+  ['passkey_copied', 'log in another way, and remove the passkey'],
+  ['passkey_certified', 'create it with the attestation "none"'],
+  ['user_unverified', 'log in with the password, and use it then'],
+])('says what to do about a second factor: %s', (reason, remedy) => {
+  expect(describeError(new AppError('passkey_refused', 'Wrong', { reason }))).toBe(`Wrong; ${remedy}`)
+})
+
 const CORE = ['features', 'tokens', 'limits', 'audit']
 const files = CORE.flatMap((room) => globSync(`${room}/**/*.ts`, { cwd: SRC })).filter(
   (file) => !/(routes|\.test)\.ts$/.test(file),
@@ -34,4 +54,21 @@ it('the core names no route in what it says: the edge does', () => {
   )
   expect(files.length).toBeGreaterThan(50)
   expect(naming).toEqual([])
+})
+
+/** A call with up to two levels of parentheses inside. */
+const NEW_ERROR = /new AppError\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/g
+/** A message on the spot, or one of two by a condition: a message in a variable would escape this test. */
+const HAS_MESSAGE = /^new AppError\(\s*['\w]+,\s*(?:\w+\s*\?\s*)?['`]/
+const HAS_ADVICE = /; |['`](?:Add|Choose|Confirm|Create|Log|Open|Remove|Request|Send|Set|Try|Use) /
+
+it('no error outside the edge has advice in its message', () => {
+  const errors = globSync('**/*.ts', { cwd: SRC, exclude: ['http/**', '**/*.test.ts'] }).flatMap((file) => {
+    const text = withoutComments(readFileSync(`${SRC}${file}`, 'utf8'))
+    const calls = text.match(NEW_ERROR) ?? []
+    expect(calls, file).toHaveLength(text.split('new AppError(').length - 1)
+    return calls
+  })
+  expect(errors.length).toBeGreaterThan(30)
+  expect(errors.filter((call) => !HAS_MESSAGE.test(call) || HAS_ADVICE.test(call))).toEqual([])
 })

@@ -42,7 +42,7 @@ export async function stepUp(
   const user = await getTokenUser(db, client.claims)
   if (code !== undefined) return verifyStepUp(secondFactor, verifyCode(secondFactor, code, client), client)
   if (!guard.hasFactor(user)) return stepUpByPassword(secondFactor, currentPassword, client)
-  throw new AppError('second_factor_refused', 'Send a code of your second factor, or a recovery code')
+  throw new AppError('second_factor_refused', 'The request has no code', { reason: 'code_missing' })
 }
 
 async function stepUpByPassword(

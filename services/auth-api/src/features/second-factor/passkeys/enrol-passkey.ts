@@ -8,11 +8,10 @@ import { addFactor, type EnrolledFactor } from '../add-factor.ts'
 import type { ChallengePurpose } from '../challenges.ts'
 import { limitAttempt } from '../factor-attempts.ts'
 import {
-  INVALID,
+  invalidPasskey,
   loadWebAuthn,
   PASSKEY,
   type Passkeys,
-  passkeyRefused,
   passkeysOf,
   type RelyingParty,
   readChallenge,
@@ -89,7 +88,7 @@ async function addPasskey(
     const user = await challenges.complete(transaction, locked, challenge, client.claims)
     const factors = createFactorRepository(transaction)
     if (passkeysOf(await factors.find(user.userid)).some(({ id }) => id === data.id))
-      throw passkeyRefused('You have this passkey already')
+      throw new AppError('passkey_refused', 'You have this passkey already')
     const now = new Date(localNow())
     const id = randomUUID()
     await factors.insert(
@@ -107,7 +106,9 @@ async function verifyRegistration(
 ): Promise<{ data: StoredPasskey; counter: number }> {
   const { verifyRegistrationResponse } = await loadWebAuthn()
   if (await verifying(hasCertificate(credential.response.attestationObject)))
-    throw passkeyRefused('The passkey sent a certificate of its maker; create it with the attestation "none"')
+    throw new AppError('passkey_refused', 'The passkey sent a certificate of its maker', {
+      reason: 'passkey_certified',
+    })
   const { registrationInfo } = await verifying(
     verifyRegistrationResponse({
       response: credential,
@@ -120,7 +121,7 @@ async function verifyRegistration(
     }),
   )
   if (!registrationInfo || registrationInfo.credential.publicKey.length > MAX_KEY_BYTES)
-    throw passkeyRefused(INVALID)
+    throw invalidPasskey()
   const { credential: newCredential, credentialDeviceType, credentialBackedUp } = registrationInfo
   return {
     data: {

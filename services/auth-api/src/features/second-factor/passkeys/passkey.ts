@@ -1,4 +1,4 @@
-import { AppError, type AppErrorOptions } from '@latchkey/shared/errors/app-error.ts'
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { Factor } from '@latchkey/shared/users/factor-repository.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
@@ -80,12 +80,14 @@ export function readChallenge(
   { origins }: Pick<RelyingParty, 'origins'>,
 ): string {
   const clientData = ClientData.safeParse(parseJson(Buffer.from(clientDataJSON, 'base64url').toString()))
-  if (!clientData.success || clientData.data.type !== type) throw passkeyRefused(INVALID)
+  if (!clientData.success || clientData.data.type !== type) throw invalidPasskey()
   const { origin, crossOrigin, challenge } = clientData.data
   if (!origins.includes(origin) || crossOrigin)
-    throw passkeyRefused(`Passkeys are accepted from pages of ${origins.join(', ')}, outside frames`, {
-      reason: 'foreign_page',
-    })
+    throw new AppError(
+      'passkey_refused',
+      `Passkeys are accepted from pages of ${origins.join(', ')}, outside frames`,
+      { reason: 'foreign_page' },
+    )
   return Buffer.from(challenge, 'base64url').toString()
 }
 
@@ -103,18 +105,19 @@ function parseJson(text: string): unknown {
   }
 }
 
-export const INVALID = 'The response of the passkey is not valid; try again'
-
-export const passkeyRefused = (message: string, options?: AppErrorOptions) =>
-  new AppError('passkey_refused', message, options)
+export const invalidPasskey = (cause?: unknown) =>
+  new AppError('passkey_refused', 'The response of the passkey is not valid', {
+    reason: 'passkey_invalid',
+    cause,
+  })
 
 export const unknownPasskey = () =>
-  passkeyRefused('This passkey belongs to no account here; log in another way, and add it then')
+  new AppError('passkey_refused', 'This passkey belongs to no account here', { reason: 'passkey_unknown' })
 
 /** Runs a verification of the library, whose errors repeat what the client sent. */
 export const verifying = <Result>(verification: Promise<Result>): Promise<Result> =>
   verification.catch((cause: unknown) => {
-    throw new AppError('passkey_refused', INVALID, { cause })
+    throw invalidPasskey(cause)
   })
 
 /** Loaded by the first passkey: with its parsers of certificates the library takes 27 MB and a fifth of a second. */

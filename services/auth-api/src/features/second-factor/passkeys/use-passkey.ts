@@ -1,3 +1,4 @@
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import type {
   AuthenticationResponseJSON,
@@ -12,11 +13,10 @@ import { verifyLogin } from '../verify-login.ts'
 import { verifyStepUp } from '../verify-step-up.ts'
 import {
   fromUserHandle,
-  INVALID,
+  invalidPasskey,
   loadWebAuthn,
   PASSKEY,
   type Passkeys,
-  passkeyRefused,
   passkeysOf,
   readSignedChallenge,
   toDescriptor,
@@ -56,7 +56,7 @@ export async function verifyPasskeyLogin(
   if (!isOnlyFactor) return verifyLogin(passkeys, login, client)
   // The authenticator names the user; the signature is checked afterwards.
   const userid = fromUserHandle(credential.response.userHandle)
-  if (userid === undefined) throw passkeyRefused(INVALID)
+  if (userid === undefined) throw invalidPasskey()
   return verifyLogin(passkeys, { ...login, userid, userNotFound: unknownPasskey }, client)
 }
 
@@ -89,7 +89,8 @@ async function createOptions(
   userid?: string,
 ): Promise<RequestOptions> {
   const passkeys = userid ? passkeysOf(await createFactorRepository(db).find(userid)) : []
-  if (userid && passkeys.length === 0) throw passkeyRefused('You have no passkey; use another factor')
+  if (userid && passkeys.length === 0)
+    throw new AppError('passkey_refused', 'You have no passkey', { reason: 'passkey_missing' })
   const { generateAuthenticationOptions } = await loadWebAuthn()
   return generateAuthenticationOptions({
     rpID: party.id,

@@ -1,13 +1,13 @@
+import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import type { RequestAudit } from '../../../audit/request-audit.ts'
 import type { VerifyFactor } from '../second-factor.ts'
 import {
-  INVALID,
+  invalidPasskey,
   loadWebAuthn,
   type Passkey,
   type Passkeys,
-  passkeyRefused,
   passkeysOf,
   type RelyingParty,
   unknownPasskey,
@@ -39,8 +39,10 @@ export const verifyPasskey =
     const lastCounter = factor.lastCounter ?? 0
     if ((newCounter > 0 || lastCounter > 0) && newCounter <= lastCounter) {
       audit.report({ name: 'passkey.copied', userid: user.userid })
-      throw passkeyRefused(
-        'The counter of this passkey went back, so there may be a copy of it; log in another way, and remove the passkey',
+      throw new AppError(
+        'passkey_refused',
+        'The counter of this passkey went back, so there may be a copy of it',
+        { reason: 'passkey_copied' },
       )
     }
     const isSynced = credentialDeviceType === 'multiDevice'
@@ -73,10 +75,12 @@ async function verifyAssertion(
       requireUserVerification: false,
     }),
   )
-  if (!verified) throw passkeyRefused(INVALID)
+  if (!verified) throw invalidPasskey()
   if (isOnlyFactor && !authenticationInfo.userVerified)
-    throw passkeyRefused(
-      'This passkey does not verify who uses it, by a PIN or a fingerprint; log in with the password, and use it then',
+    throw new AppError(
+      'passkey_refused',
+      'This passkey does not verify who uses it, by a PIN or a fingerprint',
+      { reason: 'user_unverified' },
     )
   return authenticationInfo
 }

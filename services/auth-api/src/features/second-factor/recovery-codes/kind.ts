@@ -25,4 +25,6 @@ function verifyRecoveryCode(
 }
 
 const recoveryCodeRefused = () =>
-  new AppError('second_factor_refused', 'The recovery code is wrong or was used already; send another one')
+  new AppError('second_factor_refused', 'The recovery code is wrong or was used already', {
+    reason: 'recovery_code_wrong',
+  })

@@ -93,5 +93,6 @@ const tooManyApps = () => new AppError('too_many_factors', `You have ${MAX_APPS}
 const noEnrolment = () =>
   new AppError(
     'second_factor_refused',
-    'No enrolment is pending, or what guards the account has changed since; request a new secret',
+    'No enrolment is pending, or what guards the account has changed since',
+    { reason: 'enrolment_missing' },
   )

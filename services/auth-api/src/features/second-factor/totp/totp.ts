@@ -25,7 +25,4 @@ export function findStep(secret: string | undefined, code: string, now: number):
 }
 
 export const codeRefused = () =>
-  new AppError(
-    'second_factor_refused',
-    'The code is wrong or was used already; send the next one, and check the clock of your device',
-  )
+  new AppError('second_factor_refused', 'The code is wrong or was used already', { reason: 'app_code_wrong' })
