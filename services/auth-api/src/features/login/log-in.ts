@@ -79,7 +79,4 @@ function reasonOf(user: User | undefined): string {
 
 /** Tells the operator of a stored hash that no password can match; `reason` is a predicate of the hash. */
 const warnOfUnusableHash = ({ logger }: Pick<Core, 'logger'>, { userid }: User, reason: string): void =>
-  logger.warn(
-    { userid },
-    `stored hash cannot be verified: it ${reason}; the user can reset the password, or Users::setPassword sets one`,
-  )
+  logger.warn({ userid }, `stored hash cannot be verified: it ${reason}`)

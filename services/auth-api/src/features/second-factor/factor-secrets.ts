@@ -33,7 +33,7 @@ export function createFactorSecrets({ secret, previousSecret, logger }: FactorSe
       }
       logger.warn(
         { userid, purpose },
-        'a second factor was sealed by another FACTOR_SECRET or for another user; set that secret as FACTOR_SECRET_PREVIOUS',
+        'a second factor cannot be opened: it was sealed by another secret, or for another user',
       )
       return undefined
     },
