@@ -66,9 +66,9 @@ export async function buildApp(
   await server.register(responseHeaders, { isDraining: readiness.isDraining })
   await server.register(metrics, { registry, logsRefusals: hasDemoUsers(config.environment) })
   await server.register(limitDatabaseTime)
-  // Before everything that refuses a request: a page can read a refusal only with these headers.
+  // This comes before everything that refuses a request: a page can read a refusal only with these headers.
   await server.register(crossOrigin, { origins: corsOrigins })
-  // Before `jsonBody`, so that requests it refuses are counted.
+  // This comes before `jsonBody`, so that requests it refuses are counted.
   await server.register(limitRequests, { limitRequest })
   await server.register(nodeRefusals)
   await server.register(jsonBody)

@@ -320,7 +320,7 @@ const NOT_OK: Record<Change, Partial<Record<StateName, string>>> = {
     'factor, shown long ago': 'ok',
     'factor, and since then a token without it': 'ok',
     'first factor added since, by the same token': 'second-factor-refused',
-    // By the password.
+    // This step-up is by the password.
     'first factor added since, and shown': 'second-factor-refused',
   },
   setEmail: { ...ofOneStep(), 'no password, and an old login': 'ok' },

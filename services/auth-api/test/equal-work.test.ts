@@ -60,7 +60,7 @@ const expectEqual = (work: Record<string, string[]>, name: string): void => {
   expect(work).toEqual({ unknown: work.unknown, known: work.unknown, deleted: work.unknown })
 }
 
-// How long each takes is measured by `npm run bench:timing`.
+// `npm run bench:timing` measures how long each takes.
 describe('an e-mail causes the same statements, whoever has it', () => {
   it('when a reset is requested', async () => {
     expectEqual(await workFor(async () => undefined, request), 'password_reset-insert')

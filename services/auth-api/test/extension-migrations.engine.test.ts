@@ -34,7 +34,7 @@ describe('the migrations of extensions', () => {
     expect(await createMigrator(db, all).up()).toEqual(names)
     expect((await createMigrator(db, all).status()).every(({ appliedAt }) => appliedAt)).toBe(true)
 
-    // What one run applied is reverted in reverse order, what a later one applied before it.
+    // A later run is reverted before an earlier one, and the migrations of one run in reverse order.
     expect(await createMigrator(db, all).down(1)).toEqual(['other/0001_others'])
     const upgraded: Migration[] = [
       ...shipped,

@@ -115,7 +115,7 @@ describe.runIf(isPostgres() && engine() !== 'given')('texts of the database', ()
         await run(db, "select relname from pg_class where relnamespace = 'public'::regnamespace"),
       ).toEqual([])
       await db.close()
-      // What the message says to run gives a database that works.
+      // The statement in the message gives a database that works.
       const { stderr } = await migrate(url)
       await run(admin, `drop database ${name} with (force)`)
       await run(admin, remedyIn(stderr))

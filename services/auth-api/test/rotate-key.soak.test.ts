@@ -80,7 +80,7 @@ async function startReplicas(first: Record<string, string>) {
       for (const former of [...ready]) {
         await start(settings)
         ready.splice(ready.indexOf(former), 1)
-        // What was sent to it before is answered.
+        // The requests that were sent to it before are answered.
         await wait(500)
         former.service.process.kill('SIGTERM')
         expect(await former.service.exited).toBe(0)

@@ -130,7 +130,7 @@ async function listAllowed(db: Database, relations: readonly Relation[]): Promis
   const allowed: string[] = []
   for (const relation of relations)
     for (const [right, sql] of PROBES) {
-      // What is refused for another reason is allowed.
+      // A right is missing only where the statement is denied: it may fail for another reason.
       const failure: unknown = await run(db, sql(relation)).catch((error) => error)
       if (!/denied/.test(rootReason(failure))) allowed.push(`${right} ${relation.name}`)
     }

@@ -84,7 +84,7 @@ describe.skipIf(!hasBrowser)('the session of a page', () => {
   async function runSeconds(page: Page, seconds: number): Promise<void> {
     for (let second = 0; second < seconds; second++) {
       await page.clock.runFor(1_000)
-      // What a timer has sent is answered, or refused, before the next second.
+      // A request that a timer has sent is answered, or refused, before the next second.
       await page.evaluate(() => fetch('/health/live').then(({ status }) => status))
     }
   }

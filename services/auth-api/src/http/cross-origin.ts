@@ -5,7 +5,7 @@ import fp from 'fastify-plugin'
 const RULES = {
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
   exposedHeaders: ['Retry-After', 'WWW-Authenticate', 'X-Request-Id'],
-  // In seconds: a browser repeats a preflight after ten minutes. Chromium allows two hours, Firefox a day.
+  // A browser repeats a preflight after this many seconds. Chromium allows two hours, Firefox a day.
   maxAge: 600,
   // A preflight passes the plugins after this one, and an incomplete one is not answered 400 in plain text.
   preflightContinue: true,

@@ -23,7 +23,7 @@ export async function serveFiles(app: FastifyInstance, files: ReadonlyMap<string
     const type = TYPES[extname(path)] ?? ''
     const tag = `"${hash('sha256', content, 'base64url')}"`
     app.get(url, HIDDEN, (request, reply) => {
-      // Asked for each time, because the files of two versions do not fit together.
+      // Browsers ask for a file each time, because the files of two versions do not fit together.
       reply.header('cache-control', 'no-cache').header('etag', tag)
       // A proxy that compresses makes the tag a weak one.
       if (request.headers['if-none-match']?.includes(tag)) return reply.code(304).send()

@@ -11,10 +11,10 @@ export interface FactorLimiterOptions extends Omit<FailureLimiterOptions, 'name'
   knownAddresses: KnownAddresses
 }
 
-/** Names the counters of what a factor is shown for: what one of them spends, no other one needs. */
+/** The names of the counters, by the purpose of an attempt. An attempt for one purpose spends nothing that another one needs. */
 const COUNTERS = { login: 'factor', stepUp: 'step-up', enrolment: 'enrolment' } as const
 
-/** The codes of a refused factor: what counts as a failure. */
+/** The codes of a refused factor, which count as failures. */
 const REFUSALS = ['second_factor_refused', 'passkey_refused'] as const
 
 export type FactorRefusal = (typeof REFUSALS)[number]
@@ -44,8 +44,8 @@ export type LimitFactors = <Result>(
 const DAY_SECONDS = 24 * 60 * 60
 const MAX_OF_CHALLENGE = 5
 /**
- * Of a million codes three are valid at a time for each of a user's apps: in a day of guesses one is right with a probability
- * of 0.03 %, with three apps 0.09 %.
+ * Three of a million codes are valid at a time for each of a user's apps. A day of guesses finds one with a probability of
+ * 0.03 %, with three apps 0.09 %.
  */
 const MAX_CODES_A_DAY = 100
 

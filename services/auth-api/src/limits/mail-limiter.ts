@@ -45,7 +45,7 @@ export function createMailLimiter(options: MailLimiterOptions): LimitMail {
     const isSpent = soFar.count >= limit
     if (soFar.count >= ceiling || (isSpent && (await pairs.read(pair)).count > 0))
       throw tooManyRequests(soFar)
-    // Checked again after counting, for requests that arrive at the same time.
+    // The count is checked again afterwards, for requests that arrive at the same time.
     const ofPair = await pairs.count(pair)
     if (isSpent && ofPair.count > 1) throw tooManyRequests(soFar)
     requireAtMost(ceiling, await accounts.count(account))

@@ -36,7 +36,7 @@ interface CachedStatus extends Pick<TokenStatus, 'replacedFrom'> {
 interface CacheEntry {
   begunAt: number
   sessionId: string
-  /** That of the token: the tokens of a pair share their `jti`, and one can be from before a valid-from time. */
+  /** The claim of the token: the tokens of a pair share their `jti`, and one can be from before a valid-from time. */
   validFrom: number
   status: Promise<CachedStatus>
 }
@@ -162,7 +162,7 @@ export interface LockUserDependencies {
 export const createLockUser =
   ({ usersIn, getTokenUser }: LockUserDependencies): LockUser =>
   async (transaction, claims) => {
-    // In this order: the status is read after the row is locked.
+    // The status is read after the row is locked.
     const locked = usersIn(transaction).lock(claims.sub)
     const [user] = await Promise.all([getTokenUser(transaction, claims), locked])
     return user

@@ -496,7 +496,7 @@ async function guessTogether({ model, postCode, reset, choice }: StepContext): P
   )
   for (const answer of answers) expectRefusedReset(answer)
   const newest = model.findReset(reset.email)
-  // What is a wrong code for one reset may be the right one for the newest.
+  // A wrong code for one reset may be the right one for the newest.
   for (const _ of answers) if (newest && model.isConfirmable(newest)) newest.attempts++
 }
 

@@ -101,7 +101,7 @@ export function createBeginChange({ field }: Config['login'], dependencies: Begi
   }
 }
 
-/** As the schema of a body says it: only a user without a password may leave it out. */
+/** Creates the error that a schema gives for a missing member: only a user without a password may leave this one out. */
 const missingPassword = () =>
   new AppError('invalid_input', 'The body is not valid', {
     details: { errors: [{ path: 'current_password', message: 'is required' }] },

@@ -77,7 +77,7 @@ export function createChangeEmail(
     await core.limitEmailChanges(client, claims.sub)
     await core.limitEmailChangesTo(client, email)
     if (!requiresConfirmation) return core.limitTakenEmails(client, claims.sub, () => update(proof))
-    // Whether the e-mail is taken shows neither in the answer nor in its time.
+    // Neither the answer nor its time shows whether the e-mail is taken.
     return roundUpDuration(() => update(proof))
   }
 

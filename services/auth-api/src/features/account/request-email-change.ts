@@ -47,7 +47,7 @@ export function createRequestEmailChange(core: RequestEmailChangeCore, { ttlSeco
     const now = new Date(sharedNow())
     const { code, stored } = issueCode(secrets, { isDecoy: owner !== undefined, now, ttlSeconds })
     const changes = createEmailChangeRepository(transaction)
-    // In this order: the earlier changes end before the new one is stored.
+    // The earlier changes end before the new one is stored.
     await Promise.all([
       changes.endAll(user.userid, now),
       changes.insert({ ...stored, userid: user.userid, email, begunUnder }, now),

@@ -47,7 +47,7 @@ export function createLogIn(core: LogInCore, { field }: Config['login']) {
     passwords.requireRoom(hashClient)
     const readAt = toNumericDate(localNow())
     const user = await users.findByLogin(field, username)
-    // Verified for unknown and deleted users too: the time must not reveal which users exist.
+    // The password of unknown and deleted users is verified too: the time must not reveal which users exist.
     const verification = await passwords.verify(password, user?.passwordHash, hashClient)
     if (user && !verification.matches && verification.unusable)
       warnOfUnusableHash(core, user, verification.unusable)
@@ -57,7 +57,7 @@ export function createLogIn(core: LogInCore, { field }: Config['login']) {
       throw new AppError('invalid_credentials', 'The username or the password is wrong')
     }
     if (verification.rehashed) await users.replaceHash(user.userid, user.passwordHash, verification.rehashed)
-    // What is begun now is begun under the hash that is stored now.
+    // A second step that begins now begins under the hash that is stored now.
     const current = { ...user, passwordHash: verification.rehashed ?? user.passwordHash }
     if (challenges) await requireFactor({ challenges, guard }, current, audit)
     audit.report({ name: 'login.succeeded', userid: user.userid })
@@ -66,7 +66,7 @@ export function createLogIn(core: LogInCore, { field }: Config['login']) {
   }
 
   return (credentials: Credentials, client: Client): Promise<IssuedToken> =>
-    // Whether the user exists shows neither in the answer nor in its time.
+    // Neither the answer nor its time shows whether the user exists.
     roundUpRefusal('invalid_credentials', () =>
       limitLogin(client, credentials.username, (hashClient) => logIn(credentials, hashClient, client.audit)),
     )

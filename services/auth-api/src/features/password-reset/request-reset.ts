@@ -66,7 +66,7 @@ export function createRequestReset(core: RequestResetCore, { ttlSeconds }: Confi
 
   return async (email: string, client: Client): Promise<string> => {
     await limitResets(client, email)
-    // Whether the e-mail is known shows neither in the answer nor in its time.
+    // Neither the answer nor its time shows whether the e-mail is known.
     return roundUpDuration(() => store(email, client.audit))
   }
 }

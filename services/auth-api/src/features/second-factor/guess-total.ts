@@ -27,7 +27,7 @@ export type GuessTotal = ReturnType<typeof createGuessTotal>
 const GUESSES_PROPERTY = `${INTERNAL_PROPERTY_PREFIX}guesses`
 /** A property has room for this many. */
 const MAX_ADDRESSES = 16
-/** From here on a code is accepted an hour after the last wrong one. */
+/** The count from which a code is accepted only an hour after the last wrong one. */
 const SLOW_FROM = 100
 const PAUSE_SECONDS = 60 * 60
 /** Three of a million codes are valid at a time for each app: this many guesses find one with a probability of 0.09 %. */

@@ -43,7 +43,7 @@ export function createApiDescription({ examples = {} }: ApiDescriptionOptions = 
       ...rest,
       ...(params instanceof z.ZodType ? { params: schemas.toJson(params, 'input') } : {}),
       ...(querystring instanceof z.ZodType ? { querystring: schemas.toJson(querystring, 'input') } : {}),
-      // Copied unchanged, by its prefix.
+      // The plugin copies a member with this prefix unchanged.
       [OPERATION]: rest.hide ? undefined : describeOperation(route),
     }
     return { schema: operation, url }

@@ -27,7 +27,7 @@ const FILES = [
   'favicon-32x32.png',
 ]
 
-/** Loaded by Swagger UI's page. The layout has no bar that loads other documents. */
+/** The script that Swagger UI's page loads. The layout has no bar that loads other documents. */
 const INITIALIZER = `window.ui = SwaggerUIBundle({
   url: 'json',
   dom_id: '#swagger-ui',

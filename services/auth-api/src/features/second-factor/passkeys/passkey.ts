@@ -120,5 +120,5 @@ export const verifying = <Result>(verification: Promise<Result>): Promise<Result
     throw invalidPasskey(cause)
   })
 
-/** Loaded by the first passkey: with its parsers of certificates the library takes 27 MB and a fifth of a second. */
+/** Loads the library with the first passkey: with its parsers of certificates it takes 27 MB and a fifth of a second. */
 export const loadWebAuthn = () => import('@simplewebauthn/server')
