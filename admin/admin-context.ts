@@ -23,7 +23,7 @@ export interface AdminContext {
   hashPassword: PasswordHasher['hash']
   /** The schemes of stored hashes with which a login succeeds. */
   acceptedSchemes: readonly string[]
-  clock: Clock
+  localNow: Clock
   /** Accepts a notice to a user; mailer-worker finds it in the outbox. */
   notify: SendNotice
 }
@@ -63,7 +63,7 @@ export async function withAdminContext<Result>(
         policy: settings,
         hashPassword: (password) => hasher.hash(password),
         acceptedSchemes: [scheme, ...accepted],
-        clock: Date.now,
+        localNow: Date.now,
         notify,
       })
     })
@@ -81,7 +81,7 @@ export function createNotify(environment: Environment): SendNotice {
     return async () => console.error('The user gets no mail about this: MAIL_SECRET is not set.')
   const settings = parseSettings(['MAIL_SECRET', 'NOTICE_ROLES_CHANGED'], environment)
   const sealer = createSealer(settings.MAIL_SECRET)
-  const mails = createMails({ templates: MAIL_TEMPLATES, sealer, dispatcher: noDispatch, clock: Date.now })
+  const mails = createMails({ templates: MAIL_TEMPLATES, sealer, dispatcher: noDispatch, localNow: Date.now })
   const send = createNotices(mails, Date.now)
   const isOff = settings.NOTICE_ROLES_CHANGED === 'off'
   return async (transaction, user, notice, origin) => {

@@ -123,9 +123,9 @@ export class Users {
 
   /** Shows the new address of a change of e-mail whose code is not confirmed yet. */
   async pendingEmail(login: string): Promise<void> {
-    await withAdminContext(async ({ db, clock }) => {
+    await withAdminContext(async ({ db, localNow }) => {
       const user = await getAccount(createUserRepository(db), login)
-      const pending = await createEmailChangeRepository(db).findPending(user.userid, new Date(clock()))
+      const pending = await createEmailChangeRepository(db).findPending(user.userid, new Date(localNow()))
       report(user, pending ? describePendingEmail(pending) : 'has no pending change of e-mail')
     })
   }

@@ -33,7 +33,7 @@ export async function openProducer(
   const queue = openMailQueue(servers.queueUrl, { readInstallation: createReadInstallation(db) })
   const outbox = createOutboxRepository(db)
   const sealer = createSealer(secret)
-  const dispatcher = createMailDispatcher({ outbox, queue, clock: Date.now, maxDelayMs: 0 })
+  const dispatcher = createMailDispatcher({ outbox, queue, localNow: Date.now, maxDelayMs: 0 })
   const codes: string[] = []
 
   async function aJob(id: string, to: string, changes: Partial<MailJob> = {}): Promise<MailJob> {

@@ -21,7 +21,7 @@ import { withLockedAccount } from './with-locked-account.ts'
  * audit trail.
  */
 export async function removeAccountFactors(
-  { db, clock, notify }: AdminContext,
+  { db, localNow, notify }: AdminContext,
   login: string,
   reason: string,
 ): Promise<User> {
@@ -33,8 +33,8 @@ export async function removeAccountFactors(
       throw new Error(`${user.username} has no second factor`)
     await factors.deleteAll(userid)
     await users.setProperty(userid, FACTORS_PROPERTY, null)
-    await revokeUserTokens(users, user, clock())
-    await recordEvent(transaction, 'factors.removed', userid, clock(), reason.trim())
+    await revokeUserTokens(users, user, localNow())
+    await recordEvent(transaction, 'factors.removed', userid, localNow(), reason.trim())
     await notify(transaction, user, { template: 'factor-removed', isLast: true }, undefined)
   })
 }

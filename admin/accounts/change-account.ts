@@ -13,7 +13,7 @@ import { withLockedAccount } from './with-locked-account.ts'
  * without it, any role is set.
  */
 export function setAccountRole(
-  { db, clock, notify }: AdminContext,
+  { db, localNow, notify }: AdminContext,
   login: string,
   { role, known }: { role: string; known: readonly string[] | undefined },
 ): Promise<User> {
@@ -24,15 +24,15 @@ export function setAccountRole(
   return withLockedAccount(db, login, async (users, user, transaction) => {
     const { userid } = user
     await users.setRole(userid, role || null)
-    await revokeUserTokens(users, user, clock())
-    await recordEvent(transaction, 'role.changed', userid, clock())
+    await revokeUserTokens(users, user, localNow())
+    await recordEvent(transaction, 'role.changed', userid, localNow())
     await notify(transaction, user, { template: 'roles-changed', role: role || 'user' }, undefined)
   })
 }
 
 /** Sets a password that satisfies the policy. Ends every token and every mailed code of the user. */
 export async function setAccountPassword(
-  { db, clock, policy, hashPassword, notify }: AdminContext,
+  { db, localNow, policy, hashPassword, notify }: AdminContext,
   login: string,
   password: string,
 ): Promise<User> {
@@ -41,9 +41,9 @@ export async function setAccountPassword(
   return withLockedAccount(db, login, async (users, user, transaction) => {
     const { userid } = user
     await users.setPassword(userid, passwordHash)
-    await revokeUserTokens(users, user, clock())
-    await endCodes(transaction, userid, new Date(clock()))
-    await recordEvent(transaction, 'password.changed', userid, clock())
+    await revokeUserTokens(users, user, localNow())
+    await endCodes(transaction, userid, new Date(localNow()))
+    await recordEvent(transaction, 'password.changed', userid, localNow())
     await notify(transaction, user, { template: 'password-changed' }, undefined)
   })
 }
@@ -63,31 +63,31 @@ export function setAccountProperty(
 }
 
 /** Marks the user as deleted. Its tokens and codes stay ended: a restored user has to log in again. */
-export function deleteAccount({ db, clock }: AdminContext, login: string): Promise<User> {
+export function deleteAccount({ db, localNow }: AdminContext, login: string): Promise<User> {
   return withLockedAccount(db, login, async (users, user, transaction) => {
     if (user.deletedAt) throw new Error(`${user.username} is deleted already`)
     await users.softDelete(user.userid)
-    await revokeUserTokens(users, user, clock())
-    await endCodes(transaction, user.userid, new Date(clock()))
-    await recordEvent(transaction, 'account.deleted', user.userid, clock())
+    await revokeUserTokens(users, user, localNow())
+    await endCodes(transaction, user.userid, new Date(localNow()))
+    await recordEvent(transaction, 'account.deleted', user.userid, localNow())
   })
 }
 
-export function restoreAccount({ db, clock }: AdminContext, login: string): Promise<User> {
+export function restoreAccount({ db, localNow }: AdminContext, login: string): Promise<User> {
   return withLockedAccount(db, login, async (users, user, transaction) => {
     if (!user.deletedAt) throw new Error(`${user.username} is not deleted`)
     await users.restore(user.userid)
-    await endCodes(transaction, user.userid, new Date(clock()))
-    await recordEvent(transaction, 'account.restored', user.userid, clock())
+    await endCodes(transaction, user.userid, new Date(localNow()))
+    await recordEvent(transaction, 'account.restored', user.userid, localNow())
   })
 }
 
 /** Ends every token and every mailed code of the user; the password stays. */
-export function revokeTokens({ db, clock }: AdminContext, login: string): Promise<User> {
+export function revokeTokens({ db, localNow }: AdminContext, login: string): Promise<User> {
   return withLockedAccount(db, login, async (users, user, transaction) => {
     const { userid } = user
-    await revokeUserTokens(users, user, clock())
-    await endCodes(transaction, userid, new Date(clock()))
-    await recordEvent(transaction, 'sessions.logged_out', userid, clock())
+    await revokeUserTokens(users, user, localNow())
+    await endCodes(transaction, userid, new Date(localNow()))
+    await recordEvent(transaction, 'sessions.logged_out', userid, localNow())
   })
 }

@@ -7,7 +7,7 @@ import { recordEvent } from './record-event.ts'
 
 /** Stores a new user and returns its id; throws one error with every fault of the fields. */
 export async function createAccount(
-  { db, policy, hashPassword, clock }: AdminContext,
+  { db, policy, hashPassword, localNow }: AdminContext,
   { password, ...fields }: AccountFields & { password: string },
 ): Promise<string> {
   const users = createUserRepository(db)
@@ -26,7 +26,7 @@ export async function createAccount(
       role: fields.role || null,
       passwordHash,
     })
-    await recordEvent(transaction, 'account.created', userid, clock())
+    await recordEvent(transaction, 'account.created', userid, localNow())
     return userid
   })
 }

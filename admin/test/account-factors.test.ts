@@ -26,7 +26,7 @@ beforeAll(async () => {
     policy: DEFAULT_POLICY,
     hashPassword: async (password) => password,
     acceptedSchemes: ['sha1'],
-    clock: Date.now,
+    localNow: Date.now,
     notify: async (_transaction, { username }, { template }) => void told.push(`${username} ${template}`),
   }
 })

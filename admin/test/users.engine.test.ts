@@ -38,7 +38,7 @@ beforeAll(async () => {
     policy: DEFAULT_POLICY,
     hashPassword: async (password) => hash('sha1', password),
     acceptedSchemes: ['sha1', 'argon2id'],
-    clock: () => NOW,
+    localNow: () => NOW,
     notify: async () => undefined,
   }
 })

@@ -62,7 +62,7 @@ async function fillQueue({ databaseUrl, queueUrl, mailSecret, users }: Target): 
     templates: MAIL_TEMPLATES,
     sealer: createSealer(Buffer.from(mailSecret, 'base64')),
     dispatcher: { dispatch: (id, job) => void accepted.push([id, job]), discard: () => undefined },
-    clock: Date.now,
+    localNow: Date.now,
   })
   const mailOf = (index: number) => ({
     template: 'password-reset' as const,

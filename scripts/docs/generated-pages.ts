@@ -67,10 +67,10 @@ function generatePage(path: string, sections: Record<string, string>): Generated
 function workerRegistry(): Registry {
   const registry = new Registry()
   createMailMetrics(registry)
-  registerOutboxAge(registry, { outbox: { findOldest: async () => undefined }, clock: Date.now })
+  registerOutboxAge(registry, { outbox: { findOldest: async () => undefined }, localNow: Date.now })
   registerDispatchAge(registry, {
     outbox: { findOldestUndispatched: async () => undefined },
-    clock: Date.now,
+    localNow: Date.now,
   })
   registerDependencyGauge(registry, { read: () => Promise.reject(new Error('not connected')) })
   registerQueueGauges(registry, {
@@ -78,6 +78,6 @@ function workerRegistry(): Registry {
     memory: () => Promise.reject(new Error('not connected')),
   })
   const db = { query: async () => [], execute: async () => 0 }
-  createPurge({ db, registry, auditDays: 1, clock: Date.now })
+  createPurge({ db, registry, auditDays: 1, localNow: Date.now })
   return registry
 }

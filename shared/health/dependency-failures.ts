@@ -17,13 +17,13 @@ export interface Failed {
 export type DependencyFailures = ReturnType<typeof createDependencyFailures>
 
 /** Counts the requests and mails that fail because of a dependency. A server with a full disk still passes its check. */
-export function createDependencyFailures(clock: Clock) {
+export function createDependencyFailures(localNow: Clock) {
   const known = new Map<string, Failed>()
   /** Counts one failure of `dependency`, which has the name of its check. */
   function report(dependency: string, error: unknown): void {
     const count = (known.get(dependency)?.count ?? 0) + 1
     const state = (error instanceof AppError && error.state) || 'failing'
-    known.set(dependency, { count, state, reason: rootReason(error), at: clock() })
+    known.set(dependency, { count, state, reason: rootReason(error), at: localNow() })
   }
   return {
     report,

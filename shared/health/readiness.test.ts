@@ -8,7 +8,7 @@ describe('readiness', () => {
   it('begins after the start, lasts while every check passes, and ends with draining', async () => {
     let answer = 'ok'
     let now = 0
-    const readiness = createReadiness({ database: async () => answer }, { clock: () => now })
+    const readiness = createReadiness({ database: async () => answer }, { localNow: () => now })
     const read = () => {
       now += 1_000
       return readiness.read()
@@ -29,7 +29,7 @@ describe('readiness', () => {
 
   it('reports the reason of a failed check apart from its outcome', async () => {
     const refused = new Error('unavailable', { cause: new Error('getaddrinfo ENOTFOUND db') })
-    const readiness = createReadiness({ database: () => Promise.reject(refused) }, { clock: Date.now })
+    const readiness = createReadiness({ database: () => Promise.reject(refused) }, { localNow: Date.now })
     const { checks, reasons } = await readiness.read()
     expect(checks.database).toBe('unreachable')
     expect(reasons).toEqual({ database: 'getaddrinfo ENOTFOUND db' })
@@ -40,7 +40,7 @@ describe('readiness', () => {
     const failures = createDependencyFailures(() => now)
     const evicting = { outcome: 'evicts keys', reason: 'maxmemory-policy is allkeys-lru', isServing: true }
     let found: typeof evicting | 'ok' = evicting
-    const readiness = createReadiness({ queue: async () => found }, { failures, clock: () => now })
+    const readiness = createReadiness({ queue: async () => found }, { failures, localNow: () => now })
     readiness.serve()
     expect(await readiness.read()).toMatchObject({
       isReady: true,
@@ -62,7 +62,7 @@ describe('readiness', () => {
       optional: { mail: async () => 'ok' },
       failures,
       failureHoldsMs: 600_000,
-      clock: () => now,
+      localNow: () => now,
     }
     const readiness = createReadiness({}, options)
     readiness.serve()
@@ -77,7 +77,7 @@ describe('readiness', () => {
   it('names a check that hangs', async () => {
     vi.useFakeTimers()
     try {
-      const readiness = createReadiness({ mail: () => new Promise(() => undefined) }, { clock: Date.now })
+      const readiness = createReadiness({ mail: () => new Promise(() => undefined) }, { localNow: Date.now })
       const reading = readiness.read()
       await vi.advanceTimersByTimeAsync(4_000)
       expect((await reading).checks.mail).toBe('no answer')
@@ -89,7 +89,7 @@ describe('readiness', () => {
   it('runs each check once a second, however many probes arrive', async () => {
     let now = 0
     const check = vi.fn(async () => 'ok')
-    const readiness = createReadiness({ database: check }, { clock: () => now })
+    const readiness = createReadiness({ database: check }, { localNow: () => now })
     await Promise.all([readiness.read(), readiness.read()])
     now = 999
     await readiness.read()
@@ -107,7 +107,7 @@ describe('a dependency that can be done without', () => {
     const queue = async () => (isUp ? 'ok' : Promise.reject(new Error('connect ECONNREFUSED')))
     const readiness = createReadiness(
       { database: async () => 'ok' },
-      { optional: { queue }, clock: () => now },
+      { optional: { queue }, localNow: () => now },
     )
     readiness.serve()
     expect(await readiness.read()).toMatchObject({
@@ -130,7 +130,7 @@ describe('a dependency that can be done without', () => {
     try {
       const readiness = createReadiness(
         {},
-        { optional: { queue: () => new Promise(() => undefined) }, clock: Date.now },
+        { optional: { queue: () => new Promise(() => undefined) }, localNow: Date.now },
       )
       readiness.serve()
       const reading = readiness.read()
@@ -147,7 +147,7 @@ describe('a dependency that can be done without', () => {
       const refusals = Array.from({ length: 4 }, () => Promise.withResolvers<string>())
       let checks = 0
       const queue = () => refusals[checks++]?.promise ?? Promise.resolve('ok')
-      const readiness = createReadiness({}, { optional: { queue }, clock: Date.now })
+      const readiness = createReadiness({}, { optional: { queue }, localNow: Date.now })
       const read = async () => {
         const reading = readiness.read()
         await vi.advanceTimersByTimeAsync(1_000)
@@ -173,7 +173,7 @@ describe('a dependency that passes its check while requests fail', () => {
   it('degrades the process until no request has failed for ten seconds', async () => {
     let now = 0
     const failures = createDependencyFailures(() => now)
-    const readiness = createReadiness({ database: async () => 'ok' }, { failures, clock: () => now })
+    const readiness = createReadiness({ database: async () => 'ok' }, { failures, localNow: () => now })
     readiness.serve()
     for (let request = 0; request < 3; request++)
       failures.report('database', new Error('unavailable', { cause: new Error('No space left on device') }))
@@ -192,7 +192,7 @@ describe('a dependency that passes its check while requests fail', () => {
     let now = 0
     let answer = 'unreachable'
     const failures = createDependencyFailures(() => now)
-    const readiness = createReadiness({ database: async () => answer }, { failures, clock: () => now })
+    const readiness = createReadiness({ database: async () => answer }, { failures, localNow: () => now })
     readiness.serve()
     await readiness.read()
     failures.report('database', new Error('connect ECONNREFUSED'))
@@ -209,7 +209,7 @@ describe('the gauge of the dependencies', () => {
   it('is 1 for each that is up', async () => {
     const registry = new Registry()
     const checks = { database: async () => 'ok', queue: async () => 'no answer' }
-    registerDependencyGauge(registry, createReadiness(checks, { clock: Date.now }))
+    registerDependencyGauge(registry, createReadiness(checks, { localNow: Date.now }))
     const text = await registry.metrics()
     expect(text).toContain('latchkey_dependency_up{dependency="database"} 1\n')
     expect(text).toContain('latchkey_dependency_up{dependency="queue"} 0\n')
@@ -238,7 +238,7 @@ describe('remembering success', () => {
     const check = vi.fn(async () => 'ok')
     const failures = createDependencyFailures(() => now)
     const queue = rememberingSuccess(check, 30_000, () => now)
-    const readiness = createReadiness({ queue }, { failures, clock: () => now })
+    const readiness = createReadiness({ queue }, { failures, localNow: () => now })
     readiness.serve()
     failures.report('queue', new Error('unavailable'))
     expect(await readiness.read()).toMatchObject({ isDegraded: true })

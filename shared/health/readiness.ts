@@ -19,7 +19,7 @@ export interface Health {
 }
 
 export interface ReadinessOptions {
-  clock: Clock
+  localNow: Clock
   /** The checks without which the process is ready all the same, and degraded. Default: none. */
   optional?: Readonly<Record<string, Check>>
   /** The time that an optional check may take, in milliseconds. Default 1,000. */
@@ -54,10 +54,10 @@ const FAILURE_HOLDS_MS = 10_000
 export function createReadiness(
   required: Readonly<Record<string, Check>>,
   {
-    clock,
+    localNow,
     optional = {},
     optionalTimeoutMs = OPTIONAL_CHECK_TIMEOUT_MS,
-    failures = createDependencyFailures(clock),
+    failures = createDependencyFailures(localNow),
     failureHoldsMs = FAILURE_HOLDS_MS,
   }: ReadinessOptions,
 ) {
@@ -81,16 +81,17 @@ export function createReadiness(
       if (!result.isServing) failedBefore.add(name)
       return result
     }
-    if (failedBefore.delete(name)) recoveredAt[name] = clock()
+    if (failedBefore.delete(name)) recoveredAt[name] = localNow()
     const { at, state, reason } = failures.of(name)
     const isFailing =
-      at > (recoveredAt[name] ?? Number.NEGATIVE_INFINITY) && isRecent(at, failureHoldsMs, clock)
+      at > (recoveredAt[name] ?? Number.NEGATIVE_INFINITY) && isRecent(at, failureHoldsMs, localNow)
     return isFailing ? { outcome: state, reason, isServing: true } : result
   }
 
   return {
     async read(): Promise<Health> {
-      if (!last || !isRecent(last.at, CHECK_INTERVAL_MS, clock)) last = { at: clock(), results: runChecks() }
+      if (!last || !isRecent(last.at, CHECK_INTERVAL_MS, localNow))
+        last = { at: localNow(), results: runChecks() }
       const results = await last.results
       const counts = Object.keys(results).map((name) => [name, failures.of(name).count])
       return { ...toHealth(phase, results, optional), failures: Object.fromEntries(counts) }
@@ -128,18 +129,18 @@ function toHealth(
 }
 
 /** Repeats a check that has passed only after `validMs`, for checks that are expensive for the server. */
-export function rememberingSuccess(check: Check, validMs: number, clock: Clock): Check {
+export function rememberingSuccess(check: Check, validMs: number, localNow: Clock): Check {
   let passedAt = Number.NEGATIVE_INFINITY
   return async () => {
-    if (isRecent(passedAt, validMs, clock)) return 'ok'
+    if (isRecent(passedAt, validMs, localNow)) return 'ok'
     const result = await check()
-    if (result === 'ok') passedAt = clock()
+    if (result === 'ok') passedAt = localNow()
     return result
   }
 }
 
 /** True where a time is less than `ms` ago. A clock that is set back keeps no old result: the time is then in the future. */
-const isRecent = (at: number, ms: number, clock: Clock): boolean => Math.abs(clock() - at) < ms
+const isRecent = (at: number, ms: number, localNow: Clock): boolean => Math.abs(localNow() - at) < ms
 
 const runEach = (
   checks: Readonly<Record<string, Check>>,

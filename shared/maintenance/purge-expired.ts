@@ -13,7 +13,7 @@ export interface PurgeDependencies {
   registry: Registry
   /** AUDIT_DAYS. */
   auditDays: number
-  clock: Clock
+  localNow: Clock
 }
 
 /**
@@ -71,11 +71,11 @@ type PurgedTable = ReturnType<typeof createPurgedTable>
 
 /** Creates the statements of one table. Its view shows only rows that may be deleted, by the clock of the database. */
 function createPurgedTable(
-  { db, clock }: Pick<PurgeDependencies, 'db' | 'clock'>,
+  { db, localNow }: Pick<PurgeDependencies, 'db' | 'localNow'>,
   { table, keepMs }: ExpiringTable,
 ) {
   const view = `expired_${table}`
-  const dueBefore = () => new Date(clock() - keepMs)
+  const dueBefore = () => new Date(localNow() - keepMs)
   const find = {
     name: `${table}-due`,
     text: `select id, moment as at from ${view}
@@ -104,7 +104,7 @@ function createPurgedTable(
     /** Returns for how long the oldest row has been due, in seconds; 0 when none is. */
     async readOverdue(): Promise<number> {
       const [row] = await db.query<{ oldest: Date }>(findOldest, [dueBefore()])
-      return row ? Math.max(0, clock() - row.oldest.getTime() - keepMs) / 1000 : 0
+      return row ? Math.max(0, localNow() - row.oldest.getTime() - keepMs) / 1000 : 0
     },
   }
 }

@@ -112,5 +112,5 @@ function registerGauges({ database }: Config, core: Core, readiness: Readiness):
   })
   registerDependencyGauge(registry, readiness)
   // It queries the database. Before the others, it would count its own query as waiting.
-  registerOutboxAge(registry, { outbox: createOutboxRepository(db), clock: localNow })
+  registerOutboxAge(registry, { outbox: createOutboxRepository(db), localNow })
 }

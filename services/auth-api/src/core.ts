@@ -135,8 +135,7 @@ export async function createCore(config: Config, opened: AppDependencies): Promi
   const usersIn: Core['usersIn'] = (queryable) => createUserRepository(queryable)
   const data = { db, transaction, users: usersIn(db), usersIn, passwords }
   const sealer = createSealer(config.mail.secret)
-  const mailsOf: Core['mailsOf'] = (templates) =>
-    createMails({ templates, sealer, dispatcher, clock: localNow })
+  const mailsOf: Core['mailsOf'] = (templates) => createMails({ templates, sealer, dispatcher, localNow })
   const mails = mailsOf(MAIL_TEMPLATES)
   const notify = createNotices(mails, localNow)
   const codeSecrets = createAllCodeSecrets(config)

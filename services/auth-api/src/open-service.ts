@@ -151,7 +151,7 @@ async function openClients(
       createMailDispatcher({
         outbox: createOutboxRepository(db),
         queue,
-        clock: Date.now,
+        localNow: Date.now,
         onError(error, mailId) {
           logger.debug({ err: error, mailId }, 'dispatching a mail failed; the outbox sweep will retry it')
           if (!failures.reportNamed(error)) failures.report('queue', error)

@@ -12,7 +12,7 @@ const mails = createMails({
   templates: MAIL_TEMPLATES,
   sealer: createSealer(new Uint8Array(32)),
   dispatcher,
-  clock: Date.now,
+  localNow: Date.now,
 })
 const mail = {
   template: 'password-reset',

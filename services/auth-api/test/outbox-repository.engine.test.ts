@@ -135,7 +135,7 @@ it('finds the oldest mail that the queue never had', async () => {
 describe('the age of the oldest mail', () => {
   const age = async (repository: Pick<OutboxRepository, 'findOldest'> = outbox) => {
     const registry = new Registry()
-    registerOutboxAge(registry, { outbox: repository, clock: () => NOW })
+    registerOutboxAge(registry, { outbox: repository, localNow: () => NOW })
     const [metric] = await registry.getMetricsAsJSON()
     expect(metric?.name).toBe('latchkey_mail_oldest_unsent_seconds')
     return metric?.values[0]?.value

@@ -138,7 +138,7 @@ async function useEverything(): Promise<void> {
 /** Runs the statements that mailer-worker runs every ten minutes, and those of its metrics. */
 async function deleteExpired(): Promise<void> {
   const registry = new Registry()
-  const purge = createPurge({ db: database.db, registry, auditDays: 90, clock: Date.now })
+  const purge = createPurge({ db: database.db, registry, auditDays: 90, localNow: Date.now })
   const event = { name: 'login.refused', at: new Date(Date.now() - 91 * 86_400_000) } as const
   await createAuditRepository(database.db).insert([event])
   expect(await registry.metrics()).toMatch(/overdue_seconds{table="audit_event"} 86/)

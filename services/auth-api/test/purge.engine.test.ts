@@ -21,7 +21,7 @@ async function addDueEvents(db: Database, count: number): Promise<void> {
 
 function aPurge(db: Pick<Database, 'query' | 'execute'>) {
   const registry = new Registry()
-  const purge = createPurge({ db, registry, auditDays: 90, clock: Date.now })
+  const purge = createPurge({ db, registry, auditDays: 90, localNow: Date.now })
   const metricOf = async (metric: string, table: string) => {
     const [line] = (await registry.metrics()).match(new RegExp(`^${metric}{table="${table}"} .*$`, 'm')) ?? []
     return Number(line?.split(' ').at(-1))

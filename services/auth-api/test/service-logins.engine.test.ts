@@ -226,8 +226,8 @@ describe('mailer-worker deletes rows whose time is over, and no other', () => {
     await using database = await createTestDatabase()
     await addRows(database)
     const db = await open(serviceUrl(database, 'mailer-worker'))
-    const clock = () => Date.now() + 10 * 365 * 24 * HOUR_MS
-    const purge = createPurge({ db, registry: new Registry(), auditDays: 1, clock })
+    const localNow = () => Date.now() + 10 * 365 * 24 * HOUR_MS
+    const purge = createPurge({ db, registry: new Registry(), auditDays: 1, localNow })
     await purge(new AbortController().signal)
     expect(await countAll(database)).toEqual(one)
   })

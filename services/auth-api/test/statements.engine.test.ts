@@ -521,7 +521,7 @@ const CASES: Record<string, Case> = {
       )
       await createAuditRepository(db).insert(events)
       const registry = new Registry()
-      const purge = createPurge({ db, registry, auditDays: 90, clock: Date.now })
+      const purge = createPurge({ db, registry, auditDays: 90, localNow: Date.now })
       const read = async () =>
         [...(await registry.metrics()).matchAll(/overdue_seconds\{table="\w+"\} (\S+)/g)].map(([, value]) =>
           Number(value),

@@ -47,7 +47,7 @@ function aSender(changes: Partial<SendMailDependencies> = {}) {
     failures,
     metrics,
     logger,
-    clock: () => NOW,
+    localNow: () => NOW,
     ...changes,
   })
   const count = async (name: 'sent' | 'failed' | 'expired' | 'retried' | 'repeated') =>
@@ -71,7 +71,7 @@ describe('sending one mail', () => {
     expect(sent.settle.mock.invocationCallOrder[0]).toBeGreaterThan(
       sent.send.mock.invocationCallOrder[0] ?? Number.NaN,
     )
-    const expired = aSender({ clock: () => Date.parse('2026-01-01T00:10:00Z') })
+    const expired = aSender({ localNow: () => Date.parse('2026-01-01T00:10:00Z') })
     await expired.sendMail(await aJob())
     expect(expired.settle).toHaveBeenCalledOnce()
     const refused = aSender({ send: () => Promise.reject(new PermanentFailure('550 no')) })
@@ -158,14 +158,14 @@ describe('sending one mail', () => {
   })
 
   it('counts an expired mail where it was taken out', async () => {
-    const { sendMail, count, settle } = aSender({ clock: () => Date.parse('2026-01-01T00:10:00Z') })
+    const { sendMail, count, settle } = aSender({ localNow: () => Date.parse('2026-01-01T00:10:00Z') })
     settle.mockResolvedValue(false)
     await sendMail(await aJob())
     expect(await count('expired')).toBe(0)
   })
 
   it('drops it at the moment it expires, and counts it', async () => {
-    const { send, sendMail, count } = aSender({ clock: () => Date.parse('2026-01-01T00:10:00Z') })
+    const { send, sendMail, count } = aSender({ localNow: () => Date.parse('2026-01-01T00:10:00Z') })
     expect(await sendMail(await aJob())).toBe('expired')
     expect(send).not.toHaveBeenCalled()
     expect(await count('expired')).toBe(1)

@@ -21,7 +21,7 @@ export interface SendMailDependencies {
   failures: Pick<DependencyFailures, 'report' | 'recover'>
   metrics: MailMetrics
   logger: Record<'debug' | 'info' | 'warn', (details: object, message: string) => void>
-  clock: Clock
+  localNow: Clock
   /** Ends the wait for a mail server that does not answer; the mail goes back to the queue. */
   signal?: AbortSignal
 }
@@ -48,11 +48,11 @@ export type SendOutcome = 'sent' | 'expired' | 'sent before'
  * retried. No error message contains a variable's value, because BullMQ keeps the message with the job.
  */
 export function createSendMail(dependencies: SendMailDependencies) {
-  const { open, domain, send, settlement, failures, metrics, logger, clock, signal } = dependencies
+  const { open, domain, send, settlement, failures, metrics, logger, localNow, signal } = dependencies
 
   async function attempt(job: QueuedMail): Promise<SendOutcome> {
     const mail = parseJob(job.data)
-    if (Date.parse(mail.expiresAt) <= clock()) return expire(job, mail)
+    if (Date.parse(mail.expiresAt) <= localNow()) return expire(job, mail)
     if (await settlement.isSettled(idOf(job))) {
       logger.info({ mailId: job.id }, 'skipped: this mail was sent already, and the queue has its job again')
       return 'sent before'
@@ -61,7 +61,7 @@ export function createSendMail(dependencies: SendMailDependencies) {
     await settlement.settle(idOf(job))
     failures.recover('mail')
     metrics.sent.inc()
-    metrics.waited.observe(Math.max(0, clock() - job.timestamp) / 1000)
+    metrics.waited.observe(Math.max(0, localNow() - job.timestamp) / 1000)
     logger.info({ mailId: job.id, template: mail.template, attempt: job.attemptsMade + 1 }, 'mail sent')
     return 'sent'
   }

@@ -46,7 +46,7 @@ function aSweep(rows: OutboxEntry[], add = vi.fn(async (_id: string): Promise<vo
     queue: { add, has },
     metrics,
     logger,
-    clock: () => state.now,
+    localNow: () => state.now,
     minimumAgeMs: 5_000,
     recheckMs: 30_000,
   })

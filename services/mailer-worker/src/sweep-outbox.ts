@@ -12,7 +12,7 @@ export interface SweepDependencies {
   queue: Pick<MailQueue, 'add' | 'has'>
   metrics: Readonly<Record<'swept' | 'restored' | 'expired', { inc(): void }>>
   logger: { error(details: object, message: string): void; warn(details: object, message: string): void }
-  clock: Clock
+  localNow: Clock
   /** Younger rows are left to the process that wrote them. */
   minimumAgeMs: number
   /** The time for which a dispatched mail is assumed to be in the queue before the sweep checks. */
@@ -28,7 +28,7 @@ const LOGGED_IDS = 10
  * adding a mail that the queue has does nothing.
  */
 export function createOutboxSweep(dependencies: SweepDependencies) {
-  const { outbox, logger, clock, minimumAgeMs, recheckMs } = dependencies
+  const { outbox, logger, localNow, minimumAgeMs, recheckMs } = dependencies
   const sweepRows = createRowsSweep(dependencies)
 
   /** Returns a function that sweeps the next batch, and resolves with the number of its rows. */
@@ -56,12 +56,12 @@ export function createOutboxSweep(dependencies: SweepDependencies) {
     const sweepLeftBehind = createBatchSweep(outbox.findLeftBehind, unreadable)
     const recheck = createBatchSweep(outbox.findToRecheck, unreadable)
     // Fixed: a million mails take longer than `recheckMs`, and the first would be due again before the last.
-    const recheckBefore = clock() - recheckMs
+    const recheckBefore = localNow() - recheckMs
     let leftBehind: number
     let rechecked: number
     do {
       // In turns: mail that the queue never had does not wait until all others are checked.
-      leftBehind = await sweepLeftBehind(clock() - minimumAgeMs)
+      leftBehind = await sweepLeftBehind(localNow() - minimumAgeMs)
       rechecked = await recheck(recheckBefore)
     } while ((leftBehind === BATCH_SIZE || rechecked === BATCH_SIZE) && !signal.aborted)
     reportUnreadable(unreadable)
@@ -69,7 +69,7 @@ export function createOutboxSweep(dependencies: SweepDependencies) {
 }
 
 /** Sweeps some rows; resolves with the ids of those that are unreadable. */
-function createRowsSweep({ outbox, queue, metrics, logger, clock }: SweepDependencies) {
+function createRowsSweep({ outbox, queue, metrics, logger, localNow }: SweepDependencies) {
   async function expire({ id, dispatchedAt, expiresAt }: OutboxEntry): Promise<void> {
     const hasFailed = dispatchedAt?.getTime() === expiresAt.getTime()
     // Two workers may find the same row; the one that deletes it counts it. A mail that failed has been counted.
@@ -94,7 +94,7 @@ function createRowsSweep({ outbox, queue, metrics, logger, clock }: SweepDepende
         queued.push(row.id)
       }
     } finally {
-      if (queued.length > 0) await outbox.markDispatched(queued, new Date(clock()))
+      if (queued.length > 0) await outbox.markDispatched(queued, new Date(localNow()))
     }
   }
 
@@ -102,7 +102,7 @@ function createRowsSweep({ outbox, queue, metrics, logger, clock }: SweepDepende
     const readable: ReadableRow[] = []
     const unreadable: string[] = []
     for (const row of rows) {
-      if (row.expiresAt.getTime() <= clock()) {
+      if (row.expiresAt.getTime() <= localNow()) {
         await expire(row)
         continue
       }

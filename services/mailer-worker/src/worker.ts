@@ -43,7 +43,7 @@ export interface WorkerDependencies {
   registry: Registry
   tracing?: Tracing | undefined
   takeover?: Takeover | undefined
-  clock?: Clock
+  localNow?: Clock
 }
 
 export interface Worker {
@@ -71,14 +71,14 @@ const SWEEPS_PER_RECHECK = 6
 /** Builds mailer-worker. It consumes nothing until `start`, and closes nothing that it was given. */
 export function buildWorker(config: Config, dependencies: WorkerDependencies): Worker {
   const { db, queue, readInstallation, sender, envelope, logger, registry, tracing, takeover } = dependencies
-  const { clock = Date.now } = dependencies
+  const { localNow = Date.now } = dependencies
   const outbox = createOutboxRepository(db)
   const settlement = createSettlement({ outbox, logger })
-  const failures = createDependencyFailures(clock)
+  const failures = createDependencyFailures(localNow)
   const metrics = createMailMetrics(registry)
   registerQueueGauges(registry, queue)
-  registerOutboxAge(registry, { outbox, clock })
-  registerDispatchAge(registry, { outbox, clock })
+  registerOutboxAge(registry, { outbox, localNow })
+  registerDispatchAge(registry, { outbox, localNow })
 
   const { secret, previousSecret, from, brand } = config.mail
   const graceEnd = new AbortController()
@@ -94,7 +94,7 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
     failures,
     metrics,
     logger,
-    clock,
+    localNow,
     signal: graceEnd.signal,
   })
   const onError = (error: Error) => logger.debug({ reason: error.message }, 'mail queue connection error')
@@ -115,7 +115,7 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
   const sweepPauseMs = config.outbox.sweepSeconds * 1_000
   const recheckMs = SWEEPS_PER_RECHECK * sweepPauseMs
   const ages = { minimumAgeMs: sweepPauseMs, recheckMs }
-  const sweepOutbox = createOutboxSweep({ outbox, queue, metrics, logger, clock, ...ages })
+  const sweepOutbox = createOutboxSweep({ outbox, queue, metrics, logger, localNow, ...ages })
   const sweep = createRepeatedTask({
     name: 'sweeping the outbox',
     pauseMs: sweepPauseMs,
@@ -127,9 +127,9 @@ export function buildWorker(config: Config, dependencies: WorkerDependencies): W
     },
     logger,
   })
-  const purge = createPurgeTask({ db, registry, ...config.audit, logger, clock })
+  const purge = createPurgeTask({ db, registry, ...config.audit, logger, localNow })
 
-  const readiness = buildReadiness({ db, queue, sender, failures, clock })
+  const readiness = buildReadiness({ db, queue, sender, failures, localNow })
   registerDependencyGauge(registry, readiness)
   const server = buildHealthServer(readiness, registry)
   addQueueBoard(server, config, queue)
@@ -159,10 +159,10 @@ const buildReadiness = ({
   queue,
   sender,
   failures,
-  clock,
+  localNow,
 }: Pick<WorkerDependencies, 'db' | 'queue' | 'sender'> & {
   failures: DependencyFailures
-  clock: Clock
+  localNow: Clock
 }): Readiness =>
   createReadiness(
     {
@@ -172,12 +172,12 @@ const buildReadiness = ({
     {
       // Mail waits in the queue while the server is unavailable. A new version must be able to replace one that cannot send.
       optional: {
-        mail: rememberingSuccess(() => sender.verify().then(() => 'ok'), MAIL_CHECK_HOLDS_MS, clock),
+        mail: rememberingSuccess(() => sender.verify().then(() => 'ok'), MAIL_CHECK_HOLDS_MS, localNow),
       },
       optionalTimeoutMs: MAIL_CHECK_TIMEOUT_MS,
       failures,
       failureHoldsMs: MAIL_FAILURE_HOLDS_MS,
-      clock,
+      localNow,
     },
   )
 

@@ -33,7 +33,7 @@ function aRecordingTransaction() {
 
 function aMails() {
   const dispatcher = { dispatch: vi.fn(), discard: vi.fn() }
-  const mails = createMails({ templates: MAIL_TEMPLATES, sealer, dispatcher, clock: () => NOW })
+  const mails = createMails({ templates: MAIL_TEMPLATES, sealer, dispatcher, localNow: () => NOW })
   return { dispatcher, mails }
 }
 

@@ -45,7 +45,7 @@ export interface MailsDependencies<Templates extends MailTemplates> {
   templates: Templates
   sealer: Pick<Sealer, 'seal'>
   dispatcher: Pick<MailDispatcher, 'dispatch' | 'discard'>
-  clock: Clock
+  localNow: Clock
 }
 
 /** A decoy has no recipient (RFC 2606) and has expired before it is written, so no worker ever sends one. */
@@ -56,7 +56,7 @@ export function createMails<Templates extends MailTemplates>({
   templates,
   sealer,
   dispatcher,
-  clock,
+  localNow,
 }: MailsDependencies<Templates>): Mails<Templates> {
   async function insert<Name extends TemplateName<Templates>>(
     transaction: Transaction,
@@ -66,7 +66,7 @@ export function createMails<Templates extends MailTemplates>({
     const bound = { to, subject: '', template, language, expiresAt: expiresAt.toISOString() }
     const sealed = await sealer.seal(id, bound, parseVariables(templates, template, variables))
     const job = { ...bound, variables: sealed }
-    await createOutboxRepository(transaction).insert(id, job, new Date(clock()))
+    await createOutboxRepository(transaction).insert(id, job, new Date(localNow()))
     return { id, job }
   }
 

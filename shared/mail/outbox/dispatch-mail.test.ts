@@ -4,7 +4,7 @@ import { createMailDispatcher } from './dispatch-mail.ts'
 const job = { to: 'a@example.com', subject: '', template: 't', language: 'en', variables: 'x', expiresAt: '' }
 
 const NOW = Date.parse('2026-01-01T00:00:00.000Z')
-const clock = () => NOW
+const localNow = () => NOW
 
 const anOutbox = () => ({
   markDispatched: vi.fn(async (_ids: readonly string[], _now: Date) => 1),
@@ -21,7 +21,7 @@ describe('dispatching a mail', () => {
       markDispatched: async () => calls.push('mark'),
       removeAll: async () => calls.push('remove'),
     }
-    const dispatcher = createMailDispatcher({ outbox, queue, clock })
+    const dispatcher = createMailDispatcher({ outbox, queue, localNow })
     dispatcher.dispatch('id', job)
     await dispatcher.close()
     expect(calls).toEqual(['add', 'mark'])
@@ -31,7 +31,7 @@ describe('dispatching a mail', () => {
     const outbox = { markDispatched: vi.fn(), removeAll: vi.fn() }
     const queue = { add: () => Promise.reject(new Error('unavailable')) }
     const onError = vi.fn()
-    const dispatcher = createMailDispatcher({ outbox, queue, clock, onError })
+    const dispatcher = createMailDispatcher({ outbox, queue, localNow, onError })
     dispatcher.dispatch('id', job)
     await dispatcher.close()
     expect(outbox.markDispatched).not.toHaveBeenCalled()
@@ -44,7 +44,7 @@ describe('dispatching a mail', () => {
       markDispatched: vi.fn(),
       removeAll: vi.fn(() => Promise.reject(new Error('unavailable'))),
     }
-    const dispatcher = createMailDispatcher({ outbox, queue: { add: vi.fn() }, clock, maxDelayMs: 0 })
+    const dispatcher = createMailDispatcher({ outbox, queue: { add: vi.fn() }, localNow, maxDelayMs: 0 })
     dispatcher.discard('decoy')
     await expect(dispatcher.close()).resolves.toBeUndefined()
     expect(outbox.removeAll).toHaveBeenCalledOnce()
@@ -53,7 +53,7 @@ describe('dispatching a mail', () => {
   it('does nothing for a mail or a decoy before the request is answered', async () => {
     const outbox = anOutbox()
     const queue = { add: vi.fn(async () => undefined) }
-    const dispatcher = createMailDispatcher({ outbox, queue, clock, maxDelayMs: 3_600_000 })
+    const dispatcher = createMailDispatcher({ outbox, queue, localNow, maxDelayMs: 3_600_000 })
     dispatcher.dispatch('mail', job)
     dispatcher.discard('decoy')
     // A timer of a millisecond, which is the shortest, fires before this one.
@@ -69,7 +69,7 @@ describe('dispatching a mail', () => {
     const outbox = anOutbox()
     const hanging = Promise.withResolvers<void>()
     const queue = { add: vi.fn(() => hanging.promise) }
-    const dispatcher = createMailDispatcher({ outbox, queue, clock, maxDelayMs: 0 })
+    const dispatcher = createMailDispatcher({ outbox, queue, localNow, maxDelayMs: 0 })
     for (let each = 0; each < 4_000 + 5; each++) dispatcher.dispatch(`mail-${each}`, job)
     await vi.waitFor(() => expect(queue.add).toHaveBeenCalledTimes(4_000))
     hanging.resolve()

@@ -18,7 +18,7 @@ const COLLECT_MS = 250
 export interface MailDispatcherDependencies {
   outbox: Pick<OutboxRepository, 'markDispatched' | 'removeAll'>
   queue: Pick<MailQueue, 'add'>
-  clock: Clock
+  localNow: Clock
   /** Receives why a mail could not be dispatched; the sweep retries it. */
   onError?: (error: unknown, mailId: string) => void
   /** See `MAX_DELAY_MS`. */
@@ -42,7 +42,7 @@ export interface MailDispatcher {
 export function createMailDispatcher({
   outbox,
   queue,
-  clock,
+  localNow,
   onError,
   maxDelayMs = MAX_DELAY_MS,
 }: MailDispatcherDependencies): MailDispatcher {
@@ -59,7 +59,7 @@ export function createMailDispatcher({
     decoys = []
     writing = undefined
     if (sent.length > 0)
-      await outbox.markDispatched(sent, new Date(clock())).catch((error) => {
+      await outbox.markDispatched(sent, new Date(localNow())).catch((error) => {
         for (const id of sent) onError?.(error, id)
       })
     // A decoy that stays behind has expired already, and the sweep deletes it.

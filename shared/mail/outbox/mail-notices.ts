@@ -36,14 +36,14 @@ export type SendNotice = (
 const NOTICE_MS = 7 * 24 * 60 * 60 * 1000
 
 /** Creates the function that tells users what happened to their account. A notice contains no link and no secret. */
-export function createNotices(mails: Pick<Mails, 'accept'>, clock: Clock): SendNotice {
+export function createNotices(mails: Pick<Mails, 'accept'>, localNow: Clock): SendNotice {
   return async (transaction, user, notice, origin) => {
     if (!user.email) return
     await mails.accept(transaction, {
-      ...toMail(user, notice, { origin, now: clock() }),
+      ...toMail(user, notice, { origin, now: localNow() }),
       to: user.email,
       language: languageOf(user),
-      expiresAt: new Date(clock() + NOTICE_MS),
+      expiresAt: new Date(localNow() + NOTICE_MS),
     })
   }
 }

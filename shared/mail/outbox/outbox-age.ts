@@ -8,9 +8,9 @@ import type { OutboxRepository } from './outbox-repository.ts'
  */
 export function registerOutboxAge(
   registry: Registry,
-  { outbox, clock }: { outbox: Pick<OutboxRepository, 'findOldest'>; clock: Clock },
+  { outbox, localNow }: { outbox: Pick<OutboxRepository, 'findOldest'>; localNow: Clock },
 ): void {
-  registerAge(registry, clock, {
+  registerAge(registry, localNow, {
     name: 'latchkey_mail_oldest_unsent_seconds',
     help: 'Age of the oldest accepted mail that is to be sent; 0 without one, NaN while the database is unavailable',
     findOldest: outbox.findOldest,
@@ -20,9 +20,9 @@ export function registerOutboxAge(
 /** The age of the oldest mail that the queue did not take. */
 export function registerDispatchAge(
   registry: Registry,
-  { outbox, clock }: { outbox: Pick<OutboxRepository, 'findOldestUndispatched'>; clock: Clock },
+  { outbox, localNow }: { outbox: Pick<OutboxRepository, 'findOldestUndispatched'>; localNow: Clock },
 ): void {
-  registerAge(registry, clock, {
+  registerAge(registry, localNow, {
     name: 'latchkey_mail_oldest_undispatched_seconds',
     help: 'Age of the oldest accepted mail that the queue never had; 0 without one, NaN while the database is unavailable',
     findOldest: outbox.findOldestUndispatched,
@@ -31,7 +31,7 @@ export function registerDispatchAge(
 
 function registerAge(
   registry: Registry,
-  clock: Clock,
+  localNow: Clock,
   { name, help, findOldest }: { name: string; help: string; findOldest: () => Promise<Date | undefined> },
 ): void {
   new Gauge({
@@ -41,7 +41,7 @@ function registerAge(
     async collect() {
       try {
         const oldest = await findOldest()
-        this.set(oldest ? Math.max(0, clock() - oldest.getTime()) / 1000 : 0)
+        this.set(oldest ? Math.max(0, localNow() - oldest.getTime()) / 1000 : 0)
       } catch {
         this.set(Number.NaN)
       }

@@ -107,17 +107,17 @@ export async function startApp({
   const logger = createLogger('auth-api', 'debug', { write: (line) => void logLines.push(line) })
   const passwords = openHasher(config, settings)
   let fixedNow: number | undefined
-  const clock: Clock = () => time?.now ?? fixedNow ?? Date.now()
+  const localNow: Clock = () => time?.now ?? fixedNow ?? Date.now()
   const queued = new Map<string, MailJob>()
   const queue = { add: async (id: string, job: MailJob) => void queued.set(id, job) }
   const dispatcher = createMailDispatcher({
     outbox: createOutboxRepository(db),
     queue,
-    clock,
+    localNow,
     maxDelayMs: 0,
   })
   const registry = new Registry()
-  const audit = openAuditTrail({ db, logger, registry, localNow: clock, flushMs: auditFlushMs })
+  const audit = openAuditTrail({ db, logger, registry, localNow, flushMs: auditFlushMs })
   const { server, readiness } = await buildApp(
     config,
     {
@@ -130,7 +130,7 @@ export async function startApp({
       logger,
       limitStore,
       refuse,
-      localNow: clock,
+      localNow,
       // As in production, the clock of the machine may be set meanwhile.
       elapsed: () => time?.elapsed ?? fixedNow ?? performance.timeOrigin + performance.now(),
       extensions: configureExtensions(loaded, environment),

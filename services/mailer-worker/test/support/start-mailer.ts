@@ -53,7 +53,7 @@ export async function startMailer<Templates extends MailTemplates>({
   const logLines: string[] = []
   const logger = createLogger('mailer-worker', 'debug', { write: (line) => void logLines.push(line) })
   const { db, outbox, dispatcher, sealer } = await startWorker(stack, { environment, envelope, logger })
-  const mails = createMails({ templates, sealer, dispatcher, clock: Date.now })
+  const mails = createMails({ templates, sealer, dispatcher, localNow: Date.now })
   const running = stack.move()
 
   return {
@@ -84,7 +84,7 @@ async function startWorker(
   const queue = stack.adopt(openMailQueue(config.queue.url, { readInstallation }), (queue) => queue.close())
   const outbox = createOutboxRepository(db)
   const dispatcher = stack.adopt(
-    createMailDispatcher({ outbox, queue, clock: Date.now, maxDelayMs: 0 }),
+    createMailDispatcher({ outbox, queue, localNow: Date.now, maxDelayMs: 0 }),
     (dispatcher) => dispatcher.close(),
   )
   const sender = stack.adopt(createSender(config.mail.url, { concurrency: 1 }), (sender) => sender.close())

@@ -54,7 +54,7 @@ export function createAppReadiness(config: Config, dependencies: AppReadinessDep
         clock: async () => clockOutcome,
       },
       failures,
-      clock: localNow,
+      localNow,
     },
   )
 }
