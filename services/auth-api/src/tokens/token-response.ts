@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { IssuedToken } from './issue-token.ts'
 
 /** The response of routes that issue a token. */
 export const TokenResponse = z
@@ -23,22 +22,3 @@ export const TokenResponse = z
       },
     ],
   })
-
-/** The response to a new second factor. */
-export const EnrolledFactor = TokenResponse.extend({
-  recovery_codes: z
-    .array(z.string())
-    .describe('Shown this once, and each valid once; empty where the user has some already.'),
-}).meta({
-  id: 'EnrolledFactor',
-  description: 'Recovery codes, and a token of a login with the new factor.',
-})
-
-/** Returns a new second factor as the API shows it. */
-export const toEnrolledFactor = ({
-  recoveryCodes,
-  ...issued
-}: IssuedToken & { recoveryCodes: string[] }): z.output<typeof EnrolledFactor> => ({
-  ...issued,
-  recovery_codes: recoveryCodes,
-})

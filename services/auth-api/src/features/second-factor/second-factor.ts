@@ -12,8 +12,6 @@ import { createFactorSecrets, type FactorSecrets } from './factor-secrets.ts'
 import { createGuessTotal, type GuessTotal } from './guess-total.ts'
 import { createRecoveryCodes, type RecoveryCodes } from './recovery-codes/recovery-codes.ts'
 
-export type { FactorRoutes }
-
 /** A kind of factor as the limits, the metrics and the audit trail know it. */
 export interface FactorTraits {
   /** The kind in the table `user_factor`, in the list of a user's factors and in the metrics. */

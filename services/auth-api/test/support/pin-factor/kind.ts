@@ -4,11 +4,14 @@ import { currentPasswordSchema } from '@latchkey/shared/passwords/password-polic
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { z } from 'zod'
 import { addFactor } from '../../../src/features/second-factor/add-factor.ts'
-import { ENROLMENT_PROBLEMS } from '../../../src/features/second-factor/factor-schemas.ts'
+import {
+  ENROLMENT_PROBLEMS,
+  EnrolledFactor,
+  toEnrolledFactor,
+} from '../../../src/features/second-factor/factor-schemas.ts'
 import type { FactorKind } from '../../../src/features/second-factor/second-factor.ts'
 import { FACTOR_NOT_YET_REQUIRED } from '../../../src/http/authenticate.ts'
 import type { FactorRoutes } from '../../../src/http/feature-routes.ts'
-import { EnrolledFactor, toEnrolledFactor } from '../../../src/tokens/token-response.ts'
 
 const PIN = { name: 'pin', isGuessable: true }
 
