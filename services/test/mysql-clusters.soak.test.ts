@@ -239,7 +239,7 @@ describe.skipIf(!hasDocker()).each(CLUSTERS)('two replicas on two nodes of %s', 
     await waitFor(() => answers.length >= before + 2 * USERS)
     const unavailable = answers.slice(before)
     expect(unavailable.filter(({ status, hasRetryAfter }) => status !== 503 || !hasRetryAfter)).toEqual([])
-    await waitFor(() => replicas[0]?.output().includes('no majority; start its other nodes') ?? false)
+    await waitFor(() => replicas[0]?.output().includes('with a majority; start the other nodes') ?? false)
 
     await first.becomeCluster()
     await waitFor(first.isSynced)
