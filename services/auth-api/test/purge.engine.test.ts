@@ -95,7 +95,8 @@ describe('the declarations of what expires', () => {
     const declared = [...EXPIRING.map(({ table }) => table), ...Object.keys(OTHER_TABLES)]
     expect(
       tables
-        .filter(({ value }) => value === 'BASE TABLE')
+        // Only a cluster has the row that is its lock.
+        .filter(({ name, value }) => value === 'BASE TABLE' && name !== 'latchkey_lock')
         .map(({ name }) => name)
         .sort(),
     ).toEqual(declared.sort())
