@@ -4,7 +4,7 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
-import type { FactorRoutes } from '../../http/feature-routes.ts'
+import type { FeatureRoutes } from '../../http/feature-routes.ts'
 import type { FactorRefusal } from '../../limits/factor-limiter.ts'
 import type { Challenges } from './challenges.ts'
 import { type CountFactor, createFactorCounter } from './count-factors.ts'
@@ -38,6 +38,9 @@ export interface FactorKind extends FactorTraits {
   /** The routes by which a user enrols a factor of the kind, and those that verify one where users type no code. */
   routes: FactorRoutes
 }
+
+/** The routes of a kind of second factor, which uses what all kinds share. */
+export type FactorRoutes = FeatureRoutes<{ secondFactor: SecondFactor; config: Config }>
 
 export interface CodeVerification {
   /** True where a code can be one of this kind. The first kind for which it is true verifies the code. */

@@ -9,9 +9,8 @@ import {
   EnrolledFactor,
   toEnrolledFactor,
 } from '../../../src/features/second-factor/factor-schemas.ts'
-import type { FactorKind } from '../../../src/features/second-factor/second-factor.ts'
+import type { FactorKind, FactorRoutes } from '../../../src/features/second-factor/second-factor.ts'
 import { FACTOR_NOT_YET_REQUIRED } from '../../../src/http/authenticate.ts'
-import type { FactorRoutes } from '../../../src/http/feature-routes.ts'
 
 const PIN = { name: 'pin', isGuessable: true }
 

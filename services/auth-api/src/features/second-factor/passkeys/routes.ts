@@ -2,10 +2,10 @@ import { currentPasswordSchema } from '@latchkey/shared/passwords/password-polic
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
 import { FACTOR_NOT_YET_REQUIRED } from '../../../http/authenticate.ts'
-import type { FactorRoutes } from '../../../http/feature-routes.ts'
 import { TokenResponse } from '../../../tokens/token-response.ts'
 import { challengeText } from '../challenges.ts'
 import { ENROLMENT_PROBLEMS, EnrolledFactor, factorName, toEnrolledFactor } from '../factor-schemas.ts'
+import type { FactorRoutes } from '../second-factor.ts'
 import { beginPasskeyEnrolment, verifyPasskeyEnrolment } from './enrol-passkey.ts'
 import {
   beginPasskeyLogin,

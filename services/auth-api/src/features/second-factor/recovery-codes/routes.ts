@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { FactorRoutes } from '../../../http/feature-routes.ts'
 import { challengeText } from '../challenges.ts'
+import type { FactorRoutes } from '../second-factor.ts'
 import { beginRecoveryCodeRenewal, verifyRecoveryCodeRenewal } from './renew-recovery-codes.ts'
 
 const RecoveryCodesResponse = z

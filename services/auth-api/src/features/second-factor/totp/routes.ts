@@ -1,9 +1,9 @@
 import { currentPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import { z } from 'zod'
 import { FACTOR_NOT_YET_REQUIRED } from '../../../http/authenticate.ts'
-import type { FactorRoutes } from '../../../http/feature-routes.ts'
 import { sixDigitCodeSchema } from '../../one-time-codes/code-schemas.ts'
 import { ENROLMENT_PROBLEMS, EnrolledFactor, factorName, toEnrolledFactor } from '../factor-schemas.ts'
+import type { FactorRoutes } from '../second-factor.ts'
 import { beginTotpEnrolment, verifyTotpEnrolment } from './enrol-totp.ts'
 
 const SECRET = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
