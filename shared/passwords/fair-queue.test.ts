@@ -125,6 +125,16 @@ describe('the fair queue', () => {
     expect([queue.take(), queue.take(), queue.take()]).toEqual(['a2', 'b3', 'b4'])
   })
 
+  it('refuses, of calls with as many before them, the one whose turn comes last', () => {
+    const queue = createFairQueue<string>(3)
+    const add = (call: string) => queue.add(call, { address: call.slice(0, 1), trust: 'other' }).refused
+    add('a0')
+    queue.take()
+    for (const call of ['b1', 'b2', 'a3']) add(call)
+    expect(add('c4')).toBe('b2')
+    expect([queue.take(), queue.take(), queue.take()]).toEqual(['b1', 'a3', 'c4'])
+  })
+
   it('prefers accounts with fewer successful logins', () => {
     const queue = createFairQueue<string>(2)
     const eve = (host: number) => ({ address: `eve ${host}`, account: 'eve', trust: 'known' }) as const

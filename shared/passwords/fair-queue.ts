@@ -121,8 +121,9 @@ const otherThan = (trust: ClientTrust): ClientTrust => (trust === 'known' ? 'oth
 
 const waitingIn = <Call>({ byAddress }: Queue<Call>): Waiting<Call>[] => [...byAddress.values()].flat()
 
-/** Returns the last of the calls whose clients have had the most. */
-const findHeaviest = <Call>(queue: Queue<Call>): Waiting<Call> | undefined =>
-  waitingIn(queue)
-    .toSorted((a, b) => a.recentCalls - b.recentCalls)
-    .at(-1)
+/** Returns, of the calls whose clients have had the most, the one whose turn comes last. */
+const findHeaviest = <Call>({ byAddress }: Queue<Call>): Waiting<Call> | undefined =>
+  [...byAddress.values()]
+    .flatMap((calls) => calls.map((waiting, turn) => ({ waiting, turn })))
+    .toSorted((a, b) => a.waiting.recentCalls - b.waiting.recentCalls || a.turn - b.turn)
+    .at(-1)?.waiting
