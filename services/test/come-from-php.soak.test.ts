@@ -18,7 +18,7 @@ const PASSWORDS = { first: 'c0rrect-Horse!', second: 'Gr8!Lantern7Mx', third: 'N
 const WHILE_BOTH_RUN = { PASSWORD_HASH: 'sha1', PASSWORD_HASH_SHARED: 'sha1' }
 const AFTER_THE_SWITCH = { PASSWORD_HASH: 'argon2id' }
 
-/** The other programs rely on the usual settings of a server. The shared servers have those of `odd-settings.ts`. */
+/** The PHP application relies on the usual settings of a server. The shared servers have those of `odd-settings.ts`. */
 const ON_CONNECT = {
   mysql: 'set autocommit = 1, sql_select_limit = 18446744073709551615',
   postgres: "set client_encoding = 'UTF8'",
@@ -167,7 +167,6 @@ const hashByPhp = async (password: string): Promise<string> =>
 async function exportUsers(engine: Engine, url: string, folder: string): Promise<void> {
   const { hostname, port, username, password, pathname } = new URL(url)
   const client = isPostgres(engine) ? 'psql' : engine === 'mariadb' ? 'mariadb' : 'mysql'
-  const options = isPostgres(engine) ? '' : `--init-command='${ON_CONNECT.mysql}'`
   const command = isPostgres(engine)
     ? exportOfPostgres.replace(/postgres:\S+/, url)
     : exportOfMysql
@@ -175,7 +174,7 @@ async function exportUsers(engine: Engine, url: string, folder: string): Promise
         .replace('db.example.com', hostname.replace('localhost', '127.0.0.1'))
         .replace('--user shop --password shop', `--port ${port} --user ${username} ${pathname.slice(1)}`)
   const inContainer = `${client}() {
-    docker run --rm -i --network host --env MYSQL_PWD='${password}' --entrypoint ${client} ${CLIENTS[client]} ${options} "$@"
+    docker run --rm -i --network host --env MYSQL_PWD='${password}' --entrypoint ${client} ${CLIENTS[client]} "$@"
   }`
   const { code, stderr } = await endedOf('bash', ['-ec', `${inContainer}\ncd '${folder}'\n${command}`])
   expect(code, stderr).toBe(0)
