@@ -5,7 +5,7 @@ import type { Lifecycle } from './run-service.ts'
 
 export interface AnnouncementOptions extends Omit<ReadinessReport, 'readiness'> {
   readiness: Readiness
-  /** The time for which the service still answers after it is no longer ready, so that load balancers notice. Default 0. */
+  /** The time for which an unready service still takes requests; load balancers notice in that time. Default 0. */
   drainDelaySeconds?: number
 }
 
