@@ -22,6 +22,7 @@ describe('the formatting by .editorconfig', () => {
     { file: 'a.yaml', text: 'a:\n\tb: 1\n', faults: ['a.yaml:2 is not indented by spaces'] },
     { file: 'a.sh', text: 'a\n  \tb\n', faults: ['a.sh:2 is not indented by spaces'] },
     { file: 'a.sql', text: 'select 1 \n', faults: ['a.sql:1 ends with a blank'] },
+    { file: 'deploy/.env', text: 'A=1 \n', faults: ['deploy/.env:1 ends with a blank'] },
     { file: 'a.sql', text: 'select 1', faults: ['a.sql:1 does not end with a newline'] },
     { file: 'a.php', text: '<?php\r\n', faults: ['a.php:1 ends with a carriage return'] },
     { file: 'docs/a.go', text: 'func a() {\n\tb()\n}\n', faults: [] },

@@ -40,7 +40,9 @@ export function findFormatFaults(sections: Section[], file: string, text: string
 
 /** A pattern without a slash is of a name, any other of a path; a later section wins. */
 function propertiesOf(sections: Section[], file: string): Properties {
+  // The letter before both lets `*` match a name that begins with a dot, as the specification wants it.
+  const hasName = (pattern: string) => matchesGlob(`x${basename(file)}`, `x${pattern}`)
   const applies = ({ pattern }: Section) =>
-    pattern.includes('/') ? matchesGlob(file, pattern) : matchesGlob(basename(file), pattern)
+    pattern.includes('/') ? matchesGlob(file, pattern) : hasName(pattern)
   return Object.assign({}, ...sections.filter(applies).map(({ properties }) => properties))
 }
