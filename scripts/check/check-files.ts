@@ -6,8 +6,9 @@ import { isInstalled } from '@latchkey/test-support/installed-program.ts'
 import { listFiles } from '@latchkey/test-support/list-files.ts'
 import { findFormatFaults, parseEditorConfig } from './editor-config.ts'
 
-// Checks what neither tsc nor Biome reads: PHP, shell, and the formatting of every file.
-const ROOT = join(import.meta.dirname, '../..')
+// Checks what neither tsc nor Biome reads: PHP, shell, and the formatting of every file. Its argument may name another checkout.
+const [ROOT = join(import.meta.dirname, '../..')] = process.argv.slice(2)
+const STANDARD = join(import.meta.dirname, 'phpcs.xml')
 /** Images, and what tools write. */
 const NOT_WRITTEN = '{**/*.{png,webp},packages/account-pages/types/openapi.d.ts,**/package-lock.json}'
 /** PHP that does not parse, for tests of what is said of it. */
@@ -31,7 +32,7 @@ const PROGRAMS: Program[] = [
   {
     name: 'phpcs',
     inPackage: 'php-codesniffer',
-    runs: [['--standard=scripts/check/phpcs.xml', '--report=emacs', '--basepath=.', '-q', ...php]],
+    runs: [[`--standard=${STANDARD}`, '--report=emacs', '--basepath=.', '-q', ...php]],
   },
   {
     name: 'shellcheck',
