@@ -1,5 +1,5 @@
 import { find } from './element.js'
-import { loadJson } from './load-json.js'
+import { loadJson, TIMEOUT_MS } from './load-json.js'
 import createClient from './openapi-fetch.mjs'
 import { Problem } from './problem.js'
 import { createSession } from './session.js'
@@ -8,7 +8,6 @@ import { createSession } from './session.js'
 
 const META = find('meta[name="latchkey-api"]')
 const ADDRESS = new URL(META.getAttribute('content') ?? '', document.baseURI).href
-const TIMEOUT_MS = 20_000
 const INSUFFICIENT = 'error="insufficient_user_authentication"'
 
 const client = createClient({ baseUrl: ADDRESS, fetch: send })

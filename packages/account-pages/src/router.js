@@ -4,7 +4,6 @@ import { describeProblem, setLanguage, texts } from './language.js'
 import { Problem } from './problem.js'
 
 /** @import { Schemas } from './api.js' */
-/** @import { Child } from './element.js' */
 
 /**
  * @typedef {object} State What a page gives to the next one.
@@ -16,7 +15,7 @@ import { Problem } from './problem.js'
  * @property {string[] | undefined} [factors]
  */
 
-/** @typedef {{ title: string, content: Child[] }} Page */
+/** @typedef {{ title: string, content: Node[] }} Page */
 /** @typedef {{ isPrivate?: false, render: (given: { state: State }) => Promise<Page> }} PublicRoute */
 /** @typedef {{ isPrivate: true, isForEnrolment: true, render: () => Promise<Page> }} EnrolmentRoute */
 /**
@@ -93,10 +92,7 @@ async function show(status = '') {
   document.body.classList.remove('loading')
   document.body.dataset.frame = isPrivate ? 'in' : 'out'
   drawFrame(isPrivate ? name : undefined)
-  find('main').replaceChildren(
-    h('h1', { tabindex: '-1' }, page.title),
-    ...page.content.filter((child) => child !== undefined && child !== false),
-  )
+  find('main').replaceChildren(h('h1', { tabindex: '-1' }, page.title), ...page.content)
   document.title = `${page.title} · ${settings.product}`
   find('#status').textContent = status
   focusStart(isPrivate)
