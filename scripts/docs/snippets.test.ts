@@ -24,3 +24,14 @@ it('is run by a test that reads the page, where a block names one', () => {
   })
   expect(wrong.map(placeOf)).toEqual([])
 })
+
+it('imports in an extension only modules that the version policy covers', () => {
+  const reference = readFileSync(join(ROOT, 'docs/reference/extensions.md'), 'utf8')
+  const policy = reference.slice(reference.indexOf('## What an extension may import'))
+  const covered = new Set(policy.match(/@latchkey\/[^`]+/g))
+  const imported = code
+    .filter(({ page }) => /your-own-endpoint|reference\/extensions/.test(page))
+    .flatMap(({ text }) => text.match(/(?<=from ')@latchkey\/[^']+/g) ?? [])
+  expect(imported.length).toBeGreaterThan(10)
+  expect(imported.filter((module) => !covered.has(module))).toEqual([])
+})
