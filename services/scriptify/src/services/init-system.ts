@@ -46,34 +46,34 @@ export interface ExtraFile {
   readonly path: string
   /** A file of `templates/services/`; its values are those of the unit. */
   readonly template: string
-  /** True where a service with or without a schedule has this file. */
+  /** True where such a service has this file. */
   isNeeded(service: { readonly isScheduled: boolean }): boolean
   /** True where the file is left out if its folder does not exist, because a program is not installed. */
   readonly isOptional: boolean
 }
 
-/** The output of a service: a file, or what another program shows. */
+/** The place of a service's output: a file, or another program that shows it. */
 export type ServiceLog =
   | { readonly file: string }
   | {
       /** The command by which an admin sees the output. */
       readonly command: string
       /**
-       * Prints the last lines of the service itself, or all, each with its time, and then those that follow. A line is not
-       * older than `since`, where that is given.
+       * Returns the command that prints the last lines of the service itself, each with its time. The number may be
+       * Infinity. With `follow` the command then prints each new line, with `since` no older one.
        */
       read(options: {
         lines: number
         follow: boolean
         since?: Date | undefined
       }): readonly [string, ...string[]]
-      /** True where this user may see them. */
+      /** True where this user may see the lines. */
       isReadable(): boolean
     }
 
 /**
- * All that scriptify knows about one init system. Its file in `systems/` implements this, its template in
- * `templates/services/` is what it reads, and a line in `init-systems.ts` registers it.
+ * All that scriptify knows about one init system. A file in `systems/` implements this, and a line in `init-systems.ts`
+ * registers it. Its template in `templates/services/` becomes the file that the init system reads.
  */
 export interface InitSystem {
   /** The value of `--template`; the mark in each file of a service names it. */
@@ -96,7 +96,7 @@ export interface InitSystem {
     | {
         /** The values that --schedule takes, for its help. */
         readonly help: string
-        /** Returns --schedule once it is checked, or its default, if it has one; throws exit code 2. */
+        /** Checks --schedule and returns it, or its default, if it has one; throws exit code 2. */
         parse(schedule: string | undefined): string | undefined
       }
     | undefined

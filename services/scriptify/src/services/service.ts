@@ -1,13 +1,13 @@
-/** A service to be installed, checked: its files are rendered from it. */
+/** A service to install, whose options have been checked. Its files are rendered from it. */
 export interface Service {
   readonly name: string
-  /** `/`, or the folder where the files of the host are mounted that runs the service. */
+  /** `/`, or the folder at which the file system of the host that runs the service is mounted. */
   readonly root: string
   /** The description, in one line. */
   readonly description: string
   /** The words to execute, first the absolute path of a program. */
   readonly command: readonly [string, ...string[]]
-  /** The words that may be paths of files that the command needs: the others are options of its program. */
+  /** The words of the command that may be paths of files. The others are options of its program. */
   readonly possiblePaths: readonly string[]
   /** Seconds between two calls of the method until the service is stopped; undefined for a single call. */
   readonly interval: number | undefined
@@ -24,7 +24,7 @@ export interface Service {
   readonly hardened: boolean
   /** Number of bytes, optionally followed by K, M, G or T. */
   readonly memoryMax: string | undefined
-  /** The ends after which the init system starts it again. */
+  /** The ends of its process after which the init system starts it again. */
   readonly restart: RestartPolicy
   /** The services after which it starts at boot. */
   readonly after: readonly string[]

@@ -13,7 +13,7 @@ final class ExitWatcher
     /** The step in which an exit() of the project is a failure; null permits it. */
     private static ?string $step = null;
 
-    /** The aim that a forbidden exit prevents. */
+    /** The event that a forbidden exit came before, such as `the method was called`. */
     private static string $goal;
 
     public static function watch(string $goal): void

@@ -37,8 +37,8 @@ final class Protection
     }
 
     /**
-     * Replaces a copy that is out of date. Returns null in the worker, at once; in the copy, when the worker has died and the
-     * copy is the worker, what the dead one gave as the reason.
+     * Replaces a copy that is out of date. In the worker it returns null at once. In the copy it returns after the death of
+     * the worker, with the reason that the worker gave. The copy is the worker from then on.
      */
     public function renew(): ?string
     {
@@ -74,6 +74,7 @@ final class Protection
         }
     }
 
+    /** Ends the copy, if there is one. */
     public function end(): void
     {
         $this->backup?->discard();

@@ -62,7 +62,7 @@ final class TerminalSession
     }
 
     /**
-     * Finds the steps of a start, and the code of each. That of the variables returns notes for the user.
+     * Finds the steps of a start, and the code of each. The code of the step `variables` returns notes for the user.
      *
      * @param array<string, mixed> $request
      * @return iterable<string, string>
