@@ -512,6 +512,9 @@ describe('a change whose password is verified', () => {
       const attempt = { user, token, currentPassword: PASSWORD }
       const response = await (begin ? begin(attempt) : finish(app, attempt, undefined))
       expect(outcomeOf(response), response.body).toBe('insufficient-user-authentication')
+      expect(response.json().detail).toBe(
+        'The password or a second factor has changed since the request began; confirm the login by POST /login/stepup, and try again',
+      )
       expect((await logIn(app, user.email, NEW_PASSWORD)).statusCode).toBe(200)
     },
   )

@@ -128,21 +128,24 @@ describe('a change of e-mail', () => {
     expect(await ping(token)).toBe(401)
   })
 
-  it.each([undefined, 'wrong'])(
-    'answers 422 to the current password %s, and changes nothing',
-    async (given) => {
-      const user = await aUser(app)
-      const token = await aToken(app, user)
-      const email = anEmail()
-      const payload = { email, name: 'Never', ...(given && { current_password: given }) }
-      const refused = await send('PUT', '/profile', token, payload)
-      expect(refused.statusCode).toBe(422)
-      expect(refused.json().type).toBe('urn:latchkey:problem:wrong-password')
-      expect(await read(token)).toMatchObject({ email: user.email, name: 'Ada' })
-      expect(await read(token)).not.toHaveProperty('pending_email')
-      expect([...app.queued.values()].filter(({ to }) => to === email)).toEqual([])
+  it.each([
+    {
+      given: undefined,
+      detail: 'A change of the e-mail requires the current password; send it as current_password',
     },
-  )
+    { given: 'wrong', detail: 'The current password is wrong' },
+  ])('answers 422 to the current password $given, and changes nothing', async ({ given, detail }) => {
+    const user = await aUser(app)
+    const token = await aToken(app, user)
+    const email = anEmail()
+    const payload = { email, name: 'Never', ...(given && { current_password: given }) }
+    const refused = await send('PUT', '/profile', token, payload)
+    expect(refused.statusCode).toBe(422)
+    expect(refused.json()).toMatchObject({ type: 'urn:latchkey:problem:wrong-password', detail })
+    expect(await read(token)).toMatchObject({ email: user.email, name: 'Ada' })
+    expect(await read(token)).not.toHaveProperty('pending_email')
+    expect([...app.queued.values()].filter(({ to }) => to === email)).toEqual([])
+  })
 
   it('needs no password for what is not another e-mail', async () => {
     const user = await aUser(app)

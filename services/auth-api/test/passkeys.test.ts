@@ -94,7 +94,10 @@ describe('a new passkey', () => {
     expect(wrong.json().type).toBe(typeOf('wrong-password'))
     expect((await confirm(token, await create(token))).statusCode).toBe(200)
     const stale = await post(app, '/profile/factors/passkey', { current_password: PASSWORD }, token)
-    expect(stale.json().type).toBe(typeOf('insufficient-user-authentication'))
+    expect(stale.json()).toMatchObject({
+      type: typeOf('insufficient-user-authentication'),
+      detail: 'A second factor is required; confirm it by POST /login/stepup, or add one first',
+    })
   })
 
   it('is refused from another origin, for another user, and twice', async () => {
@@ -221,7 +224,9 @@ describe('a new passkey', () => {
       )
     })
     expect(answer.json()).toMatchObject({ type: typeOf('passkey-refused') })
-    expect(answer.json().detail).toContain('certificate')
+    expect(answer.json().detail).toBe(
+      'The passkey sent a certificate of its maker; create it with the attestation "none"',
+    )
   })
 
   it.each([
@@ -271,7 +276,9 @@ describe('a login with the password and a passkey', () => {
     const options = await publicKeyOf('/login/passkey/options', {})
     const alone = await send(emulator.getJSON(ORIGIN, { ...options, userVerification: 'discouraged' }))
     expect(alone.json()).toMatchObject({ type: typeOf('passkey-refused') })
-    expect(alone.json().detail).toContain('PIN')
+    expect(alone.json().detail).toBe(
+      'This passkey does not verify who uses it, by a PIN or a fingerprint; log in with the password, and use it then',
+    )
   })
 
   it('refuses the passkey of another user, and the challenge of one for the code of the other', async () => {
@@ -339,7 +346,10 @@ describe('a login with a passkey alone', () => {
     await aPasskey(other, aDevice())
     const unknown = aDevice()
     unknown.createJSON(ORIGIN, await creationOptions(token))
-    expect((await send(await sign(unknown))).json().type).toBe(typeOf('passkey-refused'))
+    expect((await send(await sign(unknown))).json()).toMatchObject({
+      type: typeOf('passkey-refused'),
+      detail: 'This passkey belongs to no account here; log in another way, and add it then',
+    })
     const signed = await sign(emulator)
     const userHandle = Buffer.from(other.userid.replaceAll('-', ''), 'hex').toString('base64url')
     const swapped = await send({ ...signed, response: { ...signed.response, userHandle } })
@@ -395,7 +405,9 @@ describe('a login with a passkey alone', () => {
     const clientData = JSON.parse(Buffer.from(signed.response.clientDataJSON, 'base64url').toString())
     const framed = Buffer.from(JSON.stringify({ ...clientData, crossOrigin: true })).toString('base64url')
     const answer = await send({ ...signed, response: { ...signed.response, clientDataJSON: framed } })
-    expect(answer.json()).toMatchObject({ detail: expect.stringContaining('outside frames') })
+    expect(answer.json()).toMatchObject({
+      detail: expect.stringContaining('outside frames; open one of these pages'),
+    })
     await using elsewhere = await startApp({
       settings: passkeySettings({
         PASSKEY_RP_ID: 'login.example.com',
@@ -416,7 +428,9 @@ describe('a login with a passkey alone', () => {
     expect((await send(await sign(emulator))).statusCode).toBe(200)
     const copied = await send(older)
     expect(copied.json()).toMatchObject({ type: typeOf('passkey-refused'), status: 422 })
-    expect(copied.json().detail).toContain('copy')
+    expect(copied.json().detail).toBe(
+      'The counter of this passkey went back, so there may be a copy of it; log in another way, and remove the passkey',
+    )
     expect(await eventsOf(user)).toContain('passkey.copied')
     expect((await send(await sign(emulator))).statusCode, 'the newer one stays usable').toBe(200)
     expect(await list(token)).toHaveLength(1)
@@ -440,7 +454,10 @@ describe('a login with a passkey alone', () => {
         signature: signature.toString('base64url'),
       },
     })
-    expect(answer.json().type).toBe(typeOf('passkey-refused'))
+    expect(answer.json()).toMatchObject({
+      type: typeOf('passkey-refused'),
+      detail: 'The response of the passkey is not valid; try again',
+    })
     expect(await eventsOf(user)).not.toContain('passkey.copied')
   })
 
@@ -559,7 +576,10 @@ describe('a passkey', () => {
     const user = await aUser(app)
     await enrolUser(app, user, Date.now())
     const answer = await post(app, '/login/passkey/options', { challenge: await challengeOf(app, user) })
-    expect(answer.json()).toMatchObject({ type: typeOf('passkey-refused') })
+    expect(answer.json()).toMatchObject({
+      type: typeOf('passkey-refused'),
+      detail: 'You have no passkey; use another factor',
+    })
   })
 
   it('is limited like a login, by address and by account', async () => {

@@ -218,6 +218,9 @@ describe('recovery codes', () => {
     const challenges = await Promise.all(Array.from({ length: 8 }, () => challengeOf(app, user)))
     const answers = await Promise.all(challenges.map((challenge) => answer(app, challenge, typed)))
     expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, ...Array(7).fill(422)])
+    expect(answers.find(({ statusCode }) => statusCode === 422)?.json().detail).toBe(
+      'The recovery code is wrong or was used already; send another one',
+    )
     const mail = await mailTo(app, user.email, 'recovery-code-used')
     expect(mail.variables).toMatchObject({ left: '9', address: '127.0.*.*' })
     const { token } = answers.find(({ statusCode }) => statusCode === 200)?.json() ?? {}
@@ -330,7 +333,11 @@ describe('recovery codes', () => {
     const [{ id }] = (await listOf(token)).factors
     expect((await remove(token, id)).statusCode).toBe(204)
     const refused = await post(app, '/profile/factors/recoverycodes', {}, token)
-    expect(refused.json()).toMatchObject({ status: 404, type: typeOf('factor-not-found') })
+    expect(refused.json()).toMatchObject({
+      status: 404,
+      type: typeOf('factor-not-found'),
+      detail: 'Recovery codes replace a second factor, and you have none; add one first',
+    })
     expect(await listOf(token)).toEqual({ factors: [], recovery_codes: 0 })
   })
 })
@@ -512,6 +519,7 @@ describe('a user with a factor', () => {
     expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, ...Array(7).fill(422)])
     expect((await post(app, '/login/stepup', {}, old)).json()).toMatchObject({
       type: typeOf('second-factor-refused'),
+      detail: 'The request has no code; send one of your second factor, or a recovery code',
     })
     expect(
       (await post(app, '/login/stepup', { code, current_password: PASSWORD }, old)).json(),

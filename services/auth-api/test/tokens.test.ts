@@ -237,13 +237,17 @@ describe('a protected route', () => {
     )
   })
 
-  it('does not take a token from the query or a cookie', async () => {
+  it('does not take a token from the query or a cookie, and says how to send it', async () => {
     const token = await signToken(app, user)
     const response = await app.server.inject({
       url: `/sampleprotected/ping?token=${token}&access_token=${token}`,
       headers: { cookie: `token=${token}` },
     })
     expect(response.statusCode).toBe(401)
+    expect(response.json().detail).toBe('The request has no token; send it as Authorization: Bearer <token>')
+    expect((await ping({ authorization: 'Basic YTpi' })).json().detail).toBe(
+      'The Authorization header holds no bearer token; send it as Authorization: Bearer <token>',
+    )
   })
 
   it('admits the required role and no other', async () => {
