@@ -14,9 +14,9 @@ export interface Remedy {
 
 /**
  * The remedies of each error, by its reason or its code. The core says only what is wrong: it knows neither the routes nor the
- * settings, nor who reads the answer.
+ * settings, nor who reads the answer. Every reason has a remedy of its own; a code may have none.
  */
-const REMEDIES: Partial<Record<ErrorCode | ErrorReason, Remedy>> = {
+const REMEDIES: Partial<Record<ErrorCode, Remedy>> & Record<ErrorReason, Remedy> = {
   invalid_token: { user: 'log in again' },
   token_missing: { client: 'send it as Authorization: Bearer <token>' },
   user_gone: { user: 'log in as another user' },
