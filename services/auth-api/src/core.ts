@@ -40,6 +40,7 @@ import {
 import { type Challenges, createChallenges } from './features/second-factor/challenges.ts'
 import { createStoreSession } from './features/sessions/store-session.ts'
 import { type Client, type ClientRequest, createClients, type LoggedInClient } from './http/client.ts'
+import type { LimitedClient } from './limits/limit-keys.ts'
 import type { LimitStore } from './limits/limit-store.ts'
 import { createLimits, type Limits } from './limits/limits.ts'
 import type { Claims } from './tokens/claims.ts'
@@ -121,7 +122,7 @@ export interface Core extends Tokens, Limits {
   /** Returns the sender of a request with a token. */
   loggedInClientOf: (request: ClientRequest & { jwt: Claims }) => LoggedInClient
   /** Hashes a new password of a client; `known` where it has shown a token or a code of the account. */
-  hashFor: (client: Pick<Client, 'address'>, trust: ClientTrust) => (password: string) => Promise<string>
+  hashFor: (client: LimitedClient, trust: ClientTrust) => (password: string) => Promise<string>
 }
 
 /** Builds the core from what the caller has opened. */

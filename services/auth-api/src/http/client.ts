@@ -3,11 +3,12 @@ import type { PasswordHasher } from '@latchkey/shared/passwords/password-hasher.
 import type { AuditTrail } from '../audit/audit-trail.ts'
 import { createRequestAudit, type RequestAudit } from '../audit/request-audit.ts'
 import type { LimitedClient } from '../limits/limit-keys.ts'
+import type { LoginClient } from '../limits/login-limiter.ts'
 import type { Caller, Claims } from '../tokens/claims.ts'
 import { addressOf } from './client-address.ts'
 
 /** The sender of a request. */
-export interface Client extends LimitedClient {
+export interface Client extends LoginClient {
   audit: RequestAudit
 }
 
@@ -45,7 +46,7 @@ export function createClients(
       claims: request.jwt,
     }),
     hashFor:
-      ({ address }: Pick<Client, 'address'>, trust: ClientTrust) =>
+      ({ address }: LimitedClient, trust: ClientTrust) =>
       (password: string): Promise<string> =>
         passwords.hash(password, { address, trust }),
   }

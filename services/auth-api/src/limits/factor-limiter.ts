@@ -36,7 +36,7 @@ export interface LimitedAttempt {
  * `challenge_refused` when the challenge has had too many attempts.
  */
 export type LimitFactors = <Result>(
-  client: Pick<LimitedClient, 'address'>,
+  client: LimitedClient,
   attempt: LimitedAttempt,
   work: () => Promise<Result>,
 ) => Promise<Result>
@@ -72,7 +72,7 @@ export function createFactorLimiter({ knownAddresses, ...options }: FactorLimite
   }
   const ofChallenge = createCounter('challenge', CHALLENGE_SECONDS)
 
-  async function dayKey(client: Pick<LimitedClient, 'address'>, userid: string): Promise<string> {
+  async function dayKey(client: LimitedClient, userid: string): Promise<string> {
     const account = accountKey(userid)
     const isKnown = await knownAddresses.has(client, userid)
     return isKnown ? pairKey(client.address, account) : account

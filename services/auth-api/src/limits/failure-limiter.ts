@@ -21,7 +21,7 @@ export interface FailureLimiterOptions {
  * many attempts of the address wait.
  */
 export type LimitFailures = <Result>(
-  client: Pick<LimitedClient, 'address'>,
+  client: LimitedClient,
   account: string,
   attempt: () => Promise<Result>,
 ) => Promise<Result>

@@ -5,8 +5,8 @@ import type { LimitStore } from './limit-store.ts'
 
 /** The addresses from which logins to an account have succeeded. */
 export interface KnownAddresses {
-  remember(client: Pick<LimitedClient, 'address'>, account: string): Promise<void>
-  has(client: Pick<LimitedClient, 'address'>, account: string): Promise<boolean>
+  remember(client: LimitedClient, account: string): Promise<void>
+  has(client: LimitedClient, account: string): Promise<boolean>
 }
 
 const REMEMBERED_MS = 30 * 24 * 60 * 60 * 1000
@@ -28,7 +28,7 @@ export function createKnownAddresses(
 ): KnownAddresses {
   const memory = new LRUCache<string, true>({ max: ADDRESSES_IN_MEMORY, ttl: REMEMBERED_MS })
   // A hash, because an address and an account key would take twice the memory.
-  const keyOf = (client: Pick<LimitedClient, 'address'>, account: string) =>
+  const keyOf = (client: LimitedClient, account: string) =>
     hash('sha256', pairKey(client.address, accountKey(account)), 'base64url').slice(0, 22)
 
   async function hasInRedis(key: string): Promise<boolean> {

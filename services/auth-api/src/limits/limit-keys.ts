@@ -5,8 +5,6 @@ import { fold } from '@latchkey/shared/users/user.ts'
 export interface LimitedClient {
   /** The address that it counts as. */
   address: string
-  /** True once nobody waits for the answer any more. */
-  hasLeft: () => boolean
 }
 
 /** Creates the keys of accounts, which are keyed hashes: no counter contains a name. */

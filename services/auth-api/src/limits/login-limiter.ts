@@ -3,6 +3,12 @@ import { createFailureLimiter, type FailureLimiterOptions } from './failure-limi
 import type { KnownAddresses } from './known-addresses.ts'
 import type { LimitedClient } from './limit-keys.ts'
 
+/** The sender of a password. */
+export interface LoginClient extends LimitedClient {
+  /** Returns true once nobody waits for the answer any more. */
+  hasLeft: () => boolean
+}
+
 export interface LoginLimiterOptions extends Omit<FailureLimiterOptions, 'name' | 'countedErrors'> {
   knownAddresses: KnownAddresses
 }
@@ -12,7 +18,7 @@ export interface LoginLimiterOptions extends Omit<FailureLimiterOptions, 'name' 
  * wrong. Throws `rate_limited`, and `overloaded` when too many logins of the address wait.
  */
 export type LimitLogin = <Result>(
-  client: LimitedClient,
+  client: LoginClient,
   account: string,
   logIn: (hashClient: HashClient) => Promise<Result>,
 ) => Promise<Result>

@@ -13,7 +13,7 @@ export interface MailLimiterOptions {
 }
 
 /** Counts a request that sends a mail; throws `rate_limited` beyond the limit. */
-export type LimitMail = (client: Pick<LimitedClient, 'address'>, account: string) => Promise<void>
+export type LimitMail = (client: LimitedClient, account: string) => Promise<void>
 
 const MINUTE = 60
 const HOUR = 60 * MINUTE

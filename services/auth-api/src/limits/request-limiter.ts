@@ -4,7 +4,7 @@ import type { LimitedClient } from './limit-keys.ts'
 import type { LimitStore } from './limit-store.ts'
 
 /** Counts a request; throws `rate_limited` beyond the limit of its address. */
-export type LimitRequest = (client: Pick<LimitedClient, 'address'>) => Promise<void>
+export type LimitRequest = (client: LimitedClient) => Promise<void>
 
 /** A replica counts this share of a limit by one command of Redis: one for each request would often take longer than the request. */
 const REPORTS_PER_LIMIT = 20
