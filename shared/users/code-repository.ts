@@ -1,3 +1,4 @@
+import { changeRow } from '../database/change-row.ts'
 import { type Columns, valuesOf } from '../database/columns.ts'
 import type { Queryable, SqlValue, Statement } from '../database/database.ts'
 
@@ -62,9 +63,6 @@ export function createCodeRepository<Code, Row extends object>(
   db: Queryable,
   { columns, statements, toKey, fromRow }: CodeTable<Code, Row>,
 ): CodeRepository<Code> {
-  const changesOne = async (statement: Statement, id: string, ...values: SqlValue[]): Promise<boolean> =>
-    (await db.execute(statement, [db.toUuidValue(id), ...values])) === 1
-
   return {
     async insert(code, now) {
       await db.execute(statements.insert, valuesOf(columns, { ...code, createdAt: now }, db))
@@ -73,7 +71,7 @@ export function createCodeRepository<Code, Row extends object>(
       const rows = await db.query<Row>(statements.find, [toKey(key, db)])
       return rows.map((row) => fromRow(row, db))
     },
-    countAttempt: (id, maximum, now) => changesOne(statements.countAttempt, id, maximum, now),
-    use: (id, now) => changesOne(statements.use, id, now),
+    countAttempt: (id, maximum, now) => changeRow(db, statements.countAttempt, id, maximum, now),
+    use: (id, now) => changeRow(db, statements.use, id, now),
   }
 }

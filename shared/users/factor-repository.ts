@@ -1,5 +1,6 @@
+import { changeRow } from '../database/change-row.ts'
 import { type Columns, namesOf, toInsert, valuesOf } from '../database/columns.ts'
-import type { Queryable, SqlValue, Statement } from '../database/database.ts'
+import type { Queryable, Statement } from '../database/database.ts'
 import { insertRows } from '../database/insert-rows.ts'
 import { sealedColumn } from './sealed-text-repository.ts'
 import { FACTORS_PROPERTY } from './user-factors.ts'
@@ -120,9 +121,6 @@ export type FactorRepository = ReturnType<typeof createFactorRepository>
 
 /** Creates the repository of factors and recovery codes. Given a transaction, it works inside that transaction. */
 export function createFactorRepository(db: Queryable) {
-  const changesOne = async (statement: Statement, id: string, ...values: SqlValue[]): Promise<boolean> =>
-    (await db.execute(statement, [db.toUuidValue(id), ...values])) === 1
-
   return {
     async insert(factor: NewFactor, now: Date): Promise<void> {
       await db.execute(INSERT, valuesOf(COLUMNS, { ...factor, createdAt: now }, db))
@@ -145,21 +143,21 @@ export function createFactorRepository(db: Queryable) {
     },
 
     /** Confirms a factor by its first use; true for the one call that does. */
-    confirm: (id: string, counter: number, now: Date) => changesOne(CONFIRM, id, counter, now),
+    confirm: (id: string, counter: number, now: Date) => changeRow(db, CONFIRM, id, counter, now),
 
     /** Uses a factor; false unless `counter` is greater than that of every use before. */
-    use: (id: string, counter: number, now: Date) => changesOne(USE, id, counter, now),
+    use: (id: string, counter: number, now: Date) => changeRow(db, USE, id, counter, now),
 
     /** Records the use of a passkey, inside a transaction that has locked the user and compared the counter. */
     usePasskey: (id: string, { counter, data }: { counter: number; data: string }, now: Date) =>
-      changesOne(USE_PASSKEY, id, counter, data, now),
+      changeRow(db, USE_PASSKEY, id, counter, data, now),
 
     /** Names a confirmed factor of the user; false when the user has no such factor. */
     rename: (id: string, userid: string, name: string) =>
-      changesOne(RENAME, id, db.toUuidValue(userid), name),
+      changeRow(db, RENAME, id, db.toUuidValue(userid), name),
 
     /** Deletes a confirmed factor of the user; false when the user has no such factor. */
-    delete: (id: string, userid: string) => changesOne(DELETE, id, db.toUuidValue(userid)),
+    delete: (id: string, userid: string) => changeRow(db, DELETE, id, db.toUuidValue(userid)),
 
     /** Counts the users with a factor among the first thousand factors. */
     async countUsers(): Promise<number> {
@@ -194,7 +192,7 @@ export function createFactorRepository(db: Queryable) {
     },
 
     /** Uses a recovery code; true for the one call that does. */
-    useCode: (id: string) => changesOne(DELETE_CODE, id),
+    useCode: (id: string) => changeRow(db, DELETE_CODE, id),
   }
 }
 

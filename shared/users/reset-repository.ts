@@ -1,3 +1,4 @@
+import { changeRow } from '../database/change-row.ts'
 import { type Columns, namesOf, toInsert } from '../database/columns.ts'
 import type { Queryable, Statement } from '../database/database.ts'
 import {
@@ -93,12 +94,10 @@ export const createResetRepository = (db: Queryable) => ({
   ...createCodeRepository(db, RESETS),
 
   /** Confirms a reset; true for the one call that does. */
-  confirm: async (id: string, now: Date, tokenHash: string): Promise<boolean> =>
-    (await db.execute(CONFIRM, [db.toUuidValue(id), now, tokenHash])) === 1,
+  confirm: (id: string, now: Date, tokenHash: string) => changeRow(db, CONFIRM, id, now, tokenHash),
 
   /** Counts a new password for a confirmed reset together with its codes; false when none is left or the reset has ended. */
-  countNewPassword: async (id: string, maximum: number, now: Date): Promise<boolean> =>
-    (await db.execute(COUNT_HASH, [db.toUuidValue(id), maximum, now])) === 1,
+  countNewPassword: (id: string, maximum: number, now: Date) => changeRow(db, COUNT_HASH, id, maximum, now),
 
   /** Ends every reset of a user, also one whose code is confirmed. */
   endAll: (userid: string, now: Date): Promise<number> => db.execute(END_ALL, [db.toUuidValue(userid), now]),

@@ -1,3 +1,4 @@
+import { changeRow } from '../database/change-row.ts'
 import type { Queryable, Statement } from '../database/database.ts'
 
 /** A text that FACTOR_SECRET has sealed, in the row with an id. */
@@ -33,6 +34,5 @@ export const createSealedTextRepository = (db: Queryable, { find, replace }: Sea
     return rows.map((row) => ({ id: db.fromUuidValue(row.id), sealed: row.sealed }))
   },
   /** Replaces a text unless it has changed; true when it was replaced. */
-  replace: async ({ id, sealed }: SealedText, by: string): Promise<boolean> =>
-    (await db.execute(replace, [db.toUuidValue(id), by, sealed])) === 1,
+  replace: ({ id, sealed }: SealedText, by: string) => changeRow(db, replace, id, by, sealed),
 })

@@ -1,3 +1,4 @@
+import { changeRow } from '../../database/change-row.ts'
 import { type Columns, namesOf, toInsert, valuesOf } from '../../database/columns.ts'
 import type { Queryable, Statement } from '../../database/database.ts'
 import type { MailJob } from '../queue/mail-job.ts'
@@ -140,7 +141,7 @@ export function createOutboxRepository(db: Queryable) {
     has: async (id: string): Promise<boolean> => (await db.query(FIND, [db.toUuidValue(id)])).length > 0,
 
     /** Deletes the row of a settled mail; true for the one call that deletes it. */
-    remove: async (id: string): Promise<boolean> => (await db.execute(REMOVE, [db.toUuidValue(id)])) > 0,
+    remove: (id: string) => changeRow(db, REMOVE, id),
 
     /** Finds the moment at which the oldest mail that is to be sent was accepted; undefined when there is none. */
     findOldest: (): Promise<Date | undefined> => findCreatedAt(FIND_OLDEST),
