@@ -29,6 +29,7 @@ it.each([
   'postgres://a:b@127.0.0.1/latchkey',
   'redis://[::1]:6379',
   'mysql://a:b@localhost/latchkey',
+  'redis://queue.localhost:6379',
   'postgres://a:b@postgres:5432/latchkey',
   'postgres:///latchkey?host=/run/postgresql',
   'null:',
