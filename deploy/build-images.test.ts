@@ -44,11 +44,14 @@ describe.skipIf(!isInstalled('git', { requiredBy: 'REQUIRE_PROGRAMS' }))('build-
     expect(build()).toEqual([`compose build|${labels}`, `compose build scriptify|${labels}`])
   })
 
-  it('says of changed sources that they are not those of the commit', () => {
-    const { build, write } = createCheckout()
-    write('scripts/own.ts')
-    expect(build()[0]).toMatch(/^compose build\|[0-9a-f]{40}-dirty\|/)
-  })
+  it.each(['scripts/own.ts', 'package-lock.json', '.npmrc'])(
+    'says that %s is not that of the commit',
+    (path) => {
+      const { build, write } = createCheckout()
+      write(path)
+      expect(build()[0]).toMatch(/^compose build\|[0-9a-f]{40}-dirty\|/)
+    },
+  )
 
   it('builds an archive without a repository', () => {
     const { run, build } = createCheckout()
