@@ -159,7 +159,7 @@ const runEach = (
       )
       const inTime = await Promise.race([ended, late])
       clearTimeout(timer)
-      // Why a slow check fails is known after its time: the next one that is late says it.
+      // A slow check fails after its time is over. The next one that is late then has its reason.
       return [name, inTime ?? lastFailures.get(name) ?? { outcome: 'no answer' }]
     }),
   )
