@@ -8,7 +8,7 @@ import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
 import { hasBrowser, openBrowser, openPage } from '@latchkey/test-support/browser.ts'
 import axe from 'axe-core'
 import getPort from 'get-port'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core'
 import decodeQR from 'qr/decode.js'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { codeAt, enrolUser, factorSettings } from './support/factors.ts'
@@ -250,9 +250,16 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     expect(refreshes).toBe(1)
   })
 
-  it('loads again by itself when a file was lost, and then offers to', async () => {
+  it.each([
+    { what: 'a module was lost', file: 'router.js', lose: (route: Route) => route.abort() },
+    {
+      what: 'the texts were refused',
+      file: 'texts/en.json',
+      lose: (route: Route) => route.fulfill({ status: 503, json: { title: 'Unavailable' } }),
+    },
+  ])('loads again by itself when $what, and then offers to', async ({ file, lose }) => {
     const { page } = await openPage(browser, origin)
-    await page.route('**/account/router.js', (route) => route.abort(), { times: 2 })
+    await page.route(`**/account/${file}`, lose, { times: 2 })
     await page.goto(`${origin}/account/`)
     await says(page, 'The page could not be loaded. Try again.')
     await page.locator('#lost a').click()
