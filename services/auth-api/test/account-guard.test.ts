@@ -498,6 +498,24 @@ describe('a thief with the password', () => {
   })
 })
 
+describe('a change that was begun before its row had a column for the guard', () => {
+  it.each([
+    { change: 'addApp', table: 'user_factor', refused: 'second-factor-refused' },
+    { change: 'confirmNewEmail', table: 'email_change', refused: 'email-change-refused' },
+  ] as const)('is begun again: $change', async ({ change, table, refused }) => {
+    const { begin, finish } = CHANGES[change]
+    const user = await aUser(app)
+    const attempt = { user, ...(await withPassword(user)) }
+    const begun = await begin?.(attempt)
+    const { db } = app.database
+    await db.execute(
+      { name: `test-old-${table}`, text: `update ${table} set begun_under = null where userid = $1` },
+      [db.toUuidValue(user.userid)],
+    )
+    expect(outcomeOf(await finish(app, attempt, begun))).toBe(refused)
+  })
+})
+
 describe('a change whose password is verified', () => {
   it.each(['changePassword', 'deleteAccount', 'stepUp', 'addApp'] as const)(
     'is refused when another password is stored by then: %s',

@@ -596,3 +596,20 @@ it('shows nothing where SECOND_FACTOR is off, and costs a login no statement whe
   expect(description).not.toMatch(/second.?factor|insufficient|amr/i)
   expect(await off.registry.metrics()).not.toContain('second_factor')
 })
+
+it('asks no change for the factor of a user where SECOND_FACTOR is off', async () => {
+  await using database = await createTestDatabase()
+  await using on = await startApp({ database, settings: factorSettings() })
+  await using off = await startApp({ database })
+  const user = await aUser(on)
+  const before = START - 2 * STEP_MS
+  on.setClock(before)
+  await enrolUser(on, user, before)
+  const changed = await off.server.inject({
+    method: 'PUT',
+    url: '/profile/password',
+    headers: bearer(await aToken(off, user)),
+    payload: { current_password: PASSWORD, password: NEW_PASSWORD },
+  })
+  expect(changed.statusCode, changed.body).toBe(200)
+})
