@@ -227,6 +227,7 @@ describe('recovery codes', () => {
     expect(await listOf(token)).toMatchObject({ recovery_codes: 9, factors: [{ kind: 'totp' }] })
     const events = await createAuditRepository(app.database.db).findNewest(user.userid, 20)
     expect(events.map(({ name }) => name)).toContain('recovery_code.used')
+    expect(events).toContainEqual(expect.objectContaining({ name: 'factor.added', reason: 'totp' }))
   })
 
   it('are stored so that neither the row nor a copy in the row of another user shows or makes a code', async () => {
@@ -411,6 +412,14 @@ describe('adding an authenticator app', () => {
     expect(await factors.find(user.userid)).toMatchObject([{ id: second.pending?.id }])
   })
 
+  it('ends no other session of a user who has an app already', async () => {
+    const user = await aUser(app)
+    const { token, secret } = await enrolUser(app, user, atStep(0))
+    const won = await answer(app, await challengeOf(app, user), codeAt(secret, atStep(1)))
+    await enrol(app, token, atStep(2))
+    expect(await ping(won.json().token)).toBe(200)
+  })
+
   it('waits a quarter of an hour for the first code, and takes three apps', async () => {
     const user = await aUser(app)
     const token = await aToken(app, user)
@@ -421,6 +430,8 @@ describe('adding an authenticator app', () => {
     expect((await post(app, '/profile/factors/totp/confirm', { code }, token)).statusCode).toBe(422)
     let raised = await enrol(app, token, atStep(0))
     for (let more = 0; more < 2; more++) {
+      const abandoned = await post(app, '/profile/factors/totp', { current_password: PASSWORD }, raised.token)
+      expect(abandoned.statusCode, abandoned.body).toBe(200)
       raised = await enrol(app, raised.token, atStep(0))
       expect(raised.recoveryCodes, 'those of before stay').toEqual([])
     }
