@@ -6,7 +6,7 @@ import { isoCBOR } from '@simplewebauthn/server/helpers'
 import { decodeJwt } from 'jose'
 import type { WebAuthnEmulator } from 'nid-webauthn-emulator'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { challengeOf, enrolUser, post } from './support/factors.ts'
+import { answer, challengeOf, codeAt, enrol, enrolUser, post } from './support/factors.ts'
 import { aDevice, ORIGIN, passkeySettings } from './support/passkeys.ts'
 import { aToken, bearer, logIn, mailTo, queuedMails, startApp, type TestApp } from './support/start-app.ts'
 
@@ -548,6 +548,17 @@ describe('a passkey', () => {
     const refusal = (await logIn(app, user.email)).json()
     expect(refusal.factors.toSorted()).toEqual(['passkey', 'totp'])
     expect((await send(await sign(emulator, refusal.challenge))).statusCode).toBe(200)
+  })
+
+  it('is asked for no code, and counts as no app', async () => {
+    const user = await aUser(app)
+    const now = Date.now()
+    let enrolled = await enrol(app, await aPasskey(user, aDevice()), now)
+    for (let more = 0; more < 2; more++) enrolled = await enrol(app, enrolled.token, now)
+    const won = await answer(app, await challengeOf(app, user), codeAt(enrolled.secret, now + 30_000))
+    expect(won.statusCode, won.body).toBe(200)
+    const log = app.logLines.filter((line) => line.includes(user.userid)).join('\n')
+    expect(log).not.toContain('cannot be opened')
   })
 
   it('can be named by its owner, and by nobody else', async () => {

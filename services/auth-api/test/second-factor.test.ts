@@ -373,7 +373,10 @@ describe('adding an authenticator app', () => {
     const now = atStep(0)
     const guess = codeAt(secret, now) === '000000' ? '000001' : '000000'
     const refused = await post(app, '/profile/factors/totp/confirm', { code: guess }, token)
-    expect(refused.statusCode).toBe(422)
+    expect(refused.json()).toMatchObject({
+      status: 422,
+      detail: 'The code is wrong or was used already; send the next one, and check the clock of your device',
+    })
     const confirm = () => post(app, '/profile/factors/totp/confirm', { code: codeAt(secret, now) }, token)
     const answers = await Promise.all([confirm(), confirm(), confirm()])
     expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([200, 422, 422])

@@ -173,6 +173,12 @@ describe('a former name', () => {
     },
   )
 
+  it.each(['null', '5', '[]'])('is looked for in objects only: %s is refused as before', async (payload) => {
+    const headers = { ...bearer(await aToken(app, await aUser(app))), 'content-type': 'application/json' }
+    const refused = await app.server.inject({ method: 'PUT', url: '/profile/password', headers, payload })
+    expect(refused.json()).toMatchObject({ status: 400, errors: [{ message: 'must be a JSON object' }] })
+  })
+
   it("is accepted where a team's own route has it", async () => {
     await using own = await startApp({ database: app.database })
     const body = z.object({ currentPassword: z.string(), current_password: z.string().optional() })
