@@ -538,6 +538,24 @@ describe('a passkey', () => {
     expect(again.json().type).toBe(typeOf('challenge-refused'))
   })
 
+  it('has five attempts for the challenge of a step-up', async () => {
+    await using other = await startApp({ settings: passkeySettings({ RATE_LIMIT_LOGIN: '0' }) })
+    const emulator = aDevice()
+    const token = await aToken(other, await aUser(other))
+    const creation = await post(other, '/profile/factors/passkey', { current_password: PASSWORD }, token)
+    const created = emulator.createJSON(ORIGIN, creation.json().publicKey)
+    const added = await post(other, '/profile/factors/passkey/confirm', { credential: created }, token)
+    const { token: raised } = added.json()
+    const { publicKey } = (await post(other, '/login/stepup/passkey/options', {}, raised)).json()
+    const right = emulator.getJSON(ORIGIN, publicKey)
+    const wrong = { ...right, response: { ...right.response, signature: 'AAAA' } }
+    const stepUp = async (credential: unknown) =>
+      (await post(other, '/login/stepup/passkey', { credential }, raised)).json()
+    for (let attempt = 0; attempt < 5; attempt++)
+      expect(await stepUp(wrong)).toMatchObject({ type: typeOf('passkey-refused') })
+    expect(await stepUp(right)).toMatchObject({ type: typeOf('challenge-refused') })
+  })
+
   it('is what a user with a code can use, too, and the other way round', async () => {
     const user = await aUser(app)
     const now = Date.now()
