@@ -517,6 +517,9 @@ describe('a change that was begun before its row had a column for the guard', ()
 })
 
 describe('a change whose password is verified', () => {
+  const CHANGED =
+    'The password, the e-mail or a second factor has changed since the request began; confirm the login by POST /login/stepup, and try again'
+
   it.each(['changePassword', 'deleteAccount', 'stepUp', 'addApp'] as const)(
     'is refused when another password is stored by then: %s',
     async (change) => {
@@ -530,9 +533,7 @@ describe('a change whose password is verified', () => {
       const attempt = { user, token, currentPassword: PASSWORD }
       const response = await (begin ? begin(attempt) : finish(app, attempt, undefined))
       expect(outcomeOf(response), response.body).toBe('insufficient-user-authentication')
-      expect(response.json().detail).toBe(
-        'The password or a second factor has changed since the request began; confirm the login by POST /login/stepup, and try again',
-      )
+      expect(response.json().detail).toBe(CHANGED)
       expect((await logIn(app, user.email, NEW_PASSWORD)).statusCode).toBe(200)
     },
   )
@@ -550,6 +551,7 @@ describe('a change whose password is verified', () => {
       undefined,
     )
     expect(outcomeOf(response)).toBe('insufficient-user-authentication')
+    expect(response.json().detail).toBe(CHANGED)
   })
 
   it('is refused when a first factor guards the account by then', async () => {

@@ -94,6 +94,6 @@ export function createAccountGuard(
 export const guardChanged = () =>
   new AppError(
     'insufficient_user_authentication',
-    'The password or a second factor has changed since the request began',
+    'The password, the e-mail or a second factor has changed since the request began',
     { reason: 'guard_changed' },
   )
