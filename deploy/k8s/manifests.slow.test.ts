@@ -564,10 +564,50 @@ it('has an example of external secrets without a key of tokens for the worker', 
   expect(worker).not.toContain('JWT_')
 })
 
+/** Changes of the deployment of auth-api, and what the policy says of each. */
+const POLICY_FAULTS: readonly [from: string | RegExp, to: string, fault: string][] = [
+  ['"runAsNonRoot":true', '"runAsNonRoot":false', 'may run as root'],
+  ['"type":"RuntimeDefault"', '"type":"Unconfined"', 'has no seccomp profile'],
+  ['"automountServiceAccountToken":false', '"automountServiceAccountToken":true', 'mounts an API token'],
+  [/(?<="image":"[^"]*:)[^":]+(?=")/, 'latest', 'auth-api has an image without a fixed tag'],
+  [/(?<="limits":\{[^}]*"memory":)"\w+"/, '""', 'auth-api has no limit of memory'],
+  [/(?<="requests":\{[^}]*"cpu":)"\w+"/, '""', 'auth-api requests no cpu'],
+  ['"readOnlyRootFilesystem":true', '"readOnlyRootFilesystem":false', 'can write its root file system'],
+  ['"allowPrivilegeEscalation":false', '"allowPrivilegeEscalation":true', 'may gain privileges'],
+  ['"drop":["ALL"]', '"drop":[]', 'keeps capabilities'],
+  [
+    '"image":',
+    '"env":[{"name":"JWT_SECRET","value":"x"}],"image":',
+    'has the secret JWT_SECRET in the clear',
+  ],
+  ['"startupProbe"', '"x"', 'has no startupProbe'],
+]
+
+it.each([
+  { kind: 'Secret', fields: {}, fault: 'contains a secret; reference one by name' },
+  {
+    kind: 'ConfigMap',
+    fields: { data: { JWT_SECRET: 'x' } },
+    fault: 'has the secret JWT_SECRET in the clear',
+  },
+  {
+    kind: 'PodDisruptionBudget',
+    fields: { spec: {} },
+    fault: 'holds a drain up for pods that are not ready',
+  },
+  { kind: 'ScaledObject', fields: { spec: {} }, fault: 'has no fallback' },
+])('the policy says that a $kind $fault', ({ kind, fields, fault }) => {
+  const manifest = { apiVersion: 'v1', kind, metadata: { name: 'x' }, ...fields }
+  expect(findFaults(manifest)).toEqual([`${kind}/x ${fault}`])
+})
+
 it.skipIf(!hasKubectl)('the checks of this file notice a fault', async () => {
   const deployment = textOf('Deployment/auth-api', manifestsOf('overlays/prod'))
-  const change = (from: string, to: string): Manifest => JSON.parse(deployment.replace(from, to))
-  expect(findFaults(change('"runAsNonRoot":true', '"runAsNonRoot":false')).join()).toMatch(/run as root/)
+  const change = (from: string | RegExp, to: string): Manifest => JSON.parse(deployment.replace(from, to))
+  for (const [from, to, fault] of POLICY_FAULTS) expect(findFaults(change(from, to)).join()).toMatch(fault)
+  const job = textOf('Job/migrate', manifestsOf('overlays/prod/migration'))
+  const endless = JSON.parse(job.replace('"ttlSecondsAfterFinished"', '"x"'))
+  expect(findFaults(endless)).toEqual(['Job/migrate stays for ever when it has finished'])
   const refused = await findSchemaFaults(change('"maxSurge":1', '"maxSurge":true'))
   expect(refused.join()).toMatch(/maxSurge/)
   const database = JSON.stringify(manifestsOf('overlays/prod/database'))

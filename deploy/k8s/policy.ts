@@ -23,11 +23,11 @@ const LONG_RUNNING = ['Deployment', 'StatefulSet']
 /** Describes each violation of the policy in a manifest, whose fields the API's schema accepts. */
 export function findFaults(manifest: Manifest): string[] {
   const { kind } = manifest
-  const pod = dig<IPodSpec>(manifest, POD_PATHS[kind])
-  const faults = pod ? findPodFaults(kind, pod) : []
-  const job = dig<object>(manifest, JOB_PATHS[kind])
-  if (job && !('ttlSecondsAfterFinished' in job)) faults.push('stays for ever when it has finished')
-  const spec = dig<Record<string, unknown>>(manifest, ['spec'])
+  const [podPath, jobPath] = [POD_PATHS[kind], JOB_PATHS[kind]]
+  const faults = podPath ? findPodFaults(kind, dig<IPodSpec>(manifest, podPath)) : []
+  if (jobPath && !('ttlSecondsAfterFinished' in dig<object>(manifest, jobPath)))
+    faults.push('stays for ever when it has finished')
+  const spec = manifest.spec as Record<string, unknown> | undefined
   if (kind === 'PodDisruptionBudget' && spec?.unhealthyPodEvictionPolicy !== 'AlwaysAllow')
     faults.push('holds a drain up for pods that are not ready')
   if (kind === 'ScaledObject' && !spec?.fallback) faults.push('has no fallback')
@@ -80,8 +80,6 @@ const findProbeFaults = (container: IContainer): string[] =>
 const isSecretName = (name: string): boolean =>
   /SECRET|PASSWORD|DATABASE_URL|QUEUE_URL|DKIM_KEY/.test(name) && !name.endsWith('_FILE')
 
-/** Returns what is at the path, whose type the schema of the manifest's kind says; undefined without a path. */
-const dig = <Part>(manifest: Manifest, path: readonly string[] | undefined): Part | undefined =>
-  path?.reduce<unknown>((inner, key) => (inner as Record<string, unknown>)?.[key], manifest) as
-    | Part
-    | undefined
+/** Returns what is at the path, whose type the schema of the manifest's kind says. */
+const dig = <Part>(manifest: Manifest, path: readonly string[]): Part =>
+  path.reduce<unknown>((inner, key) => (inner as Record<string, unknown>)[key], manifest) as Part
