@@ -82,6 +82,13 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
       }
     })
 
+    it('survives two deaths with no statement between them', async ({ terminal }) => {
+      await terminal.enter('$kept = fn () => 42;')
+      for (let deaths = 0; deaths < 2; deaths++)
+        expect(await terminal.enter('posix_kill(getmypid(), SIGKILL);')).toContain('ended the process')
+      expect(await terminal.enter('$kept()')).toContain('=> 42')
+    })
+
     it('survives the death of its idle process', async ({ terminal }) => {
       await terminal.enter('$kept = fn () => 42;')
       const [, pid = ''] = /=> (\d+)/.exec(await terminal.enter('getmypid()')) ?? []
