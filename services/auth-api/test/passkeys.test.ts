@@ -354,10 +354,12 @@ describe('a login with a passkey alone', () => {
     const userHandle = Buffer.from(other.userid.replaceAll('-', ''), 'hex').toString('base64url')
     const swapped = await send({ ...signed, response: { ...signed.response, userHandle } })
     expect(swapped.json().type).toBe(typeOf('passkey-refused'))
-    for (const handle of [undefined, null, 'AAAA', randomBytes(16).toString('base64url')]) {
+    const random = randomBytes(16).toString('base64url')
+    for (const handle of [undefined, null, 'AAAA', random]) {
       const given = await sign(emulator)
       const answer = await send({ ...given, response: { ...given.response, userHandle: handle } })
       expect(answer.statusCode, answer.body).toBe(422)
+      expect(answer.json().detail).toContain(handle === random ? 'belongs to no account' : 'is not valid')
     }
     const [factor] = await list(token)
     const removed = await app.server.inject({
@@ -434,6 +436,17 @@ describe('a login with a passkey alone', () => {
     expect(await eventsOf(user)).toContain('passkey.copied')
     expect((await send(await sign(emulator))).statusCode, 'the newer one stays usable').toBe(200)
     expect(await list(token)).toHaveLength(1)
+  })
+
+  it('is refused, and reported, where the counter went back to none', async () => {
+    const user = await aUser(app)
+    const emulator = aDevice({ signCounterIncrement: 0 })
+    await aPasskey(user, emulator)
+    const { db } = app.database
+    const text = 'update user_factor set last_counter = 7 where userid = $1'
+    await db.execute({ name: 'test-count', text }, [db.toUuidValue(user.userid)])
+    expect((await send(await sign(emulator))).json().detail).toContain('counter of this passkey went back')
+    expect(await eventsOf(user)).toContain('passkey.copied')
   })
 
   it('accepts an authenticator that does not count, and says nothing of a forged counter', async () => {
