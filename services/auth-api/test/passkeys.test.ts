@@ -230,6 +230,20 @@ describe('a new passkey', () => {
   })
 
   it.each([
+    { where: 'on several devices', flags: 0x08, method: 'swk' },
+    { where: 'on one device', flags: 0, method: 'hwk' },
+  ])('that can be $where is $method in the token', async ({ flags, method }) => {
+    const answer = await confirmChanged((attestation) => {
+      const authData = Uint8Array.from(attestation.get('authData') as Uint8Array)
+      // The flags of the backup are 0x08 and 0x10 (WebAuthn §6.1).
+      authData[32] = ((authData[32] ?? 0) & ~0x18) | flags
+      attestation.set('fmt', 'none').set('attStmt', new Map()).set('authData', authData)
+    })
+    expect(answer.statusCode, answer.body).toBe(200)
+    expect(decodeJwt(answer.json().token).amr).toEqual(['pwd', method, 'user', 'mfa'])
+  })
+
+  it.each([
     { bytes: 512, status: 200 },
     { bytes: 1_200, status: 422 },
   ])('with a modulus of $bytes bytes is answered $status', async ({ bytes, status }) => {
