@@ -89,6 +89,15 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
       expect(await terminal.enter('$kept()')).toContain('=> 42')
     })
 
+    it('starts again after a restored process that had no copy has died', async ({ terminal }) => {
+      await terminal.enter('posix_kill(getmypid(), SIGKILL);')
+      expect(
+        await terminal.enter("ini_set('memory_limit', -1); $large = str_repeat('x', 1 << 30);"),
+      ).toContain('no longer protected by a copy')
+      expect(await terminal.enter('posix_kill(getmypid(), SIGKILL);')).toContain('started again')
+      expect(await terminal.enter('6 * 7')).toContain('=> 42')
+    })
+
     it('survives the death of its idle process', async ({ terminal }) => {
       await terminal.enter('$kept = fn () => 42;')
       const [, pid = ''] = /=> (\d+)/.exec(await terminal.enter('getmypid()')) ?? []

@@ -163,7 +163,7 @@ function untilExited(child: ChildProcess): Promise<Exit> {
 
 /** Resolves when a copy is dead. Without a parent that reaps it, it looks alive forever; its socket is closed. */
 async function untilGone(pid: number, socket: Duplex): Promise<Exit> {
-  while (isAlive(pid) && !socket.closed) await sleep(CHECK_MS, undefined, { ref: false })
+  while (isAlive(pid) && !socket.closed) await sleep(CHECK_MS)
   return { reason: 'its process died' }
 }
 
