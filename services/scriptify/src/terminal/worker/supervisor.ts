@@ -61,8 +61,9 @@ const START_PATIENCE_MS = 5000
  * Supervises the worker of a session, which `start` starts: follows each of its processes to its end, and replaces it by its
  * copy, or by another process with what the session remembers.
  *
- * Ctrl-C is handled here while an entry is, which `Interrupter` tells: the first is an `interrupt`, each later one a `kill`.
- * While a line is typed it discards that (prompt.ts). Before the first prompt it ends the terminal with 130 (end-signals.ts).
+ * While an entry is handled, `Interrupter` turns the first Ctrl-C into an `interrupt`, and each later one into a `kill`. At
+ * the prompt Ctrl-C discards the typed line (prompt.ts). Before the first prompt it ends the terminal with 130
+ * (end-signals.ts).
  */
 export function superviseWorker(options: TerminalSessionOptions, memory: SessionMemory): SupervisedWorker {
   const { notify } = options
