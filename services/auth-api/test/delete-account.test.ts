@@ -29,7 +29,12 @@ it('ends the account, every token and every code of it, with a mail and an event
     await post('/login/confirmcode', { email, code: await codeTo(app, email) })
   ).json()
 
+  const ping = async () =>
+    (await app.server.inject({ url: '/sampleprotected/ping', headers: bearer(token) })).statusCode
+  // From now on the replica remembers that the token is valid.
+  expect(await ping()).toBe(200)
   expect((await deleteOwn(token)).statusCode).toBe(204)
+  expect(await ping(), 'at once').toBe(401)
   for (const ended of [token, elsewhere]) expect((await deleteOwn(ended)).statusCode).toBe(401)
   expect((await logIn(app, email)).statusCode).toBe(401)
   const reset = { email, token: confirmed, password: NEW_PASSWORD }
