@@ -84,7 +84,7 @@ it.each([
   { request: 'reset', owner: DELETED, mail: 'password-reset to nobody' },
   { request: 'signUp', owner: undefined, code: '123456', mail: `sign-up to ${EMAIL} with 123456` },
   { request: 'signUp', owner: OWNER, mail: `sign-up-taken to ${EMAIL}` },
-  { request: 'signUp', owner: DELETED, mail: 'sign-up-taken to nobody' },
+  { request: 'signUp', owner: DELETED, mail: `sign-up-deleted to ${EMAIL}` },
   { request: 'emailChange', owner: undefined, code: '123456', mail: `email-change to ${EMAIL} with 123456` },
   { request: 'emailChange', owner: OWNER, mail: `email-in-use to ${EMAIL}` },
   { request: 'emailChange', owner: DELETED, mail: 'email-in-use to nobody' },

@@ -1,7 +1,7 @@
 import { aUser } from '@latchkey/test-support/a-user.ts'
 import { countRows } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { logIn, queuedMails, startApp, type TestApp } from './support/start-app.ts'
+import { logIn, queuedMails, softDelete, startApp, type TestApp } from './support/start-app.ts'
 
 const PASSWORD = 'N3w-p4ssw0rd!'
 
@@ -102,6 +102,14 @@ describe('an e-mail that a user has', () => {
     const [mail] = await mailsTo(owner.email)
     expect(mail?.template).toBe('sign-up-taken')
     expect(Object.keys(mail?.variables ?? {})).not.toContain('code')
+  })
+
+  it('tells the owner of a deleted account that the address cannot sign up, and sends no code', async () => {
+    const owner = await aUser(app)
+    await softDelete(app, owner)
+    expect((await signUp(aName(), { email: owner.email })).statusCode).toBe(202)
+    const [mail] = await mailsTo(owner.email)
+    expect([mail?.template, mail?.variables.code]).toEqual(['sign-up-deleted', undefined])
   })
 
   it('that was taken since the sign-up refuses the code, and changes nothing', async () => {

@@ -38,6 +38,8 @@ export const MAIL_TEMPLATES = {
   'sign-up': z.strictObject(CODE),
   /** A mail to the owner of an address that is used for another sign-up. */
   'sign-up-taken': z.strictObject(ACCOUNT),
+  /** The same for an account that is deleted. */
+  'sign-up-deleted': z.strictObject(ACCOUNT),
   /** A mail to the old address. */
   'email-changed': z.strictObject(EVENT),
   'password-changed': z.strictObject(EVENT),

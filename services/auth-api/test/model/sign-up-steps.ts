@@ -33,7 +33,8 @@ export async function requestSignUp(step: StepContext): Promise<void> {
   expectStatus(answer, 202)
   const owner = model.findUser(email)
   const mailed = mailsSince(mailedBefore, await replicas.readMails())
-  const told = owner?.isDeleted ? [] : [owner ? `sign-up-taken ${owner.email}` : `sign-up ${email}`]
+  const template = owner?.isDeleted ? 'sign-up-deleted' : 'sign-up-taken'
+  const told = [owner ? `${template} ${owner.email}` : `sign-up ${email}`]
   expect(mailed.map(toRecipient), 'mails').toEqual(told)
   model.mails.push(...told)
   const known = new Set(model.signUps.map(({ id }) => id))

@@ -62,7 +62,10 @@ export function createRequestSignUp(
     owner: User | undefined,
     { code, expiresAt }: { code: string; expiresAt: Date },
   ): Promise<string> {
-    if (owner) return tellOwner(mails, db, owner, { template: 'sign-up-taken', expiresAt })
+    if (owner) {
+      const template = owner.deletedAt ? 'sign-up-deleted' : 'sign-up-taken'
+      return tellOwner(mails, db, owner, { template, expiresAt })
+    }
     // The mail does not contain the name: a stranger chose it, and the address may be somebody else's.
     const variables = { code, ...lifetimeOf(ttlSeconds), ...accountOf({ name: null, email }) }
     return mails.accept(db, { template: 'sign-up', to: email, language, variables, expiresAt })
