@@ -22,6 +22,7 @@ const SERVICES = {
       latchkey_installation: ['select'],
       users: ['select', 'insert', 'update'],
       users_property: ALL_RIGHTS,
+      user_metadata: ['select', 'insert', 'update'],
       password_reset: ['select', 'insert', 'update'],
       email_change: ['select', 'insert', 'update'],
       sign_up: ALL_RIGHTS,

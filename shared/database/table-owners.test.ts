@@ -11,6 +11,7 @@ const USERS = ['shared/users/user-repository.ts', 'shared/users/many-users-repos
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   users: USERS,
   users_property: USERS,
+  user_metadata: ['shared/users/metadata.ts'],
   password_reset: ['shared/users/reset-repository.ts'],
   email_change: ['shared/users/email-change-repository.ts'],
   sign_up: ['services/auth-api/src/features/sign-up/sign-up-repository.ts'],

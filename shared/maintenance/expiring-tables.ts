@@ -30,6 +30,7 @@ export const OTHER_TABLES = {
   mail_outbox: 'the worker deletes a mail that it has sent, and its sweep one that has expired',
   users: 'a deleted user keeps its row, and with it its names',
   users_property: 'it stays with its user',
+  user_metadata: 'it stays with its user',
   user_factor: 'the user or an admin deletes it; a new enrolment replaces one that was not confirmed',
   recovery_code: 'its use or new codes delete it',
   latchkey_installation: 'it stays with the database',

@@ -720,15 +720,22 @@ export interface components {
             properties: {
                 [key: string]: (string | null) | (string | null)[];
             };
+            metadata: {
+                [key: string]: unknown;
+            };
         };
         ProfileUpdate: {
-            name?: string;
-            /** Format: email */
-            email?: string;
+            name?: string | null;
+            email?: string | null;
             /** Format: password */
             current_password?: string;
             /** @enum {string} */
             language?: "en" | "fr" | "pt";
+            metadata?: {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
         };
         RecoveryCodes: {
             recovery_codes: string[];

@@ -10,6 +10,7 @@ import { createEmailChangeRepository } from '@latchkey/shared/users/email-change
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import { createFactorRepository, SEALED } from '@latchkey/shared/users/factor-repository.ts'
 import { createManyUsersRepository } from '@latchkey/shared/users/many-users-repository.ts'
+import { createMetadataRepository } from '@latchkey/shared/users/metadata.ts'
 import { createResetRepository } from '@latchkey/shared/users/reset-repository.ts'
 import { createSealedTextRepository, FIRST } from '@latchkey/shared/users/sealed-text-repository.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
@@ -112,6 +113,18 @@ const CASES: Record<string, Case> = {
       expect(Math.abs(Number(deletedAt) - Date.now()), 'in UTC').toBeLessThan(600_000)
       expect(await users.restore(userid)).toBe(1)
       expect((await users.findById(userid))?.deletedAt).toBeNull()
+    },
+  },
+  'the metadata of a user is stored, replaced, and found as it was sent': {
+    sends: ['metadata-find', 'metadata-store'],
+    async run(db) {
+      const { userid } = await aUser(db)
+      const metadata = createMetadataRepository(db)
+      expect(await metadata.find(userid)).toEqual({})
+      for (const given of [{ a: [1.5, null, '\u2028 🗝 \\'] }, { 'ключ "': { b: 'x'.repeat(8_000) } }]) {
+        await metadata.store(userid, given)
+        expect(await metadata.find(userid)).toEqual(given)
+      }
     },
   },
   'properties are set, replaced in their rows and removed under the lock of the user': {

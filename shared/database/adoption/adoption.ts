@@ -92,6 +92,7 @@ export const OWN_TABLES: Readonly<Record<string, readonly string[]>> = {
   recovery_code: ['id', 'userid', 'hash'],
   audit_event: ['id', 'userid', 'request_id', 'event_count'],
   user_session: ['id', 'userid', 'jti', 'expires_at'],
+  user_metadata: ['userid', 'metadata'],
   latchkey_installation: ['id', 'created_at'],
 }
 

@@ -1,35 +1,31 @@
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { createEmailChangeRepository } from '@latchkey/shared/users/email-change-repository.ts'
-import type { User } from '@latchkey/shared/users/user.ts'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import type { LoggedInClient } from '../../http/client.ts'
 import { guardCodeAttempt } from '../one-time-codes/guard-code-attempt.ts'
 import { requireCode } from '../one-time-codes/require-code.ts'
 import { applyEmailChange } from './apply-email-change.ts'
+import { getProfile } from './get-profile.ts'
+import type { ProfileRecord } from './profile-repository.ts'
 
 type ConfirmEmailChangeCore = Pick<
   Core,
-  | 'limitCodes'
-  | 'db'
-  | 'transaction'
-  | 'usersIn'
-  | 'codeSecrets'
-  | 'lockUser'
-  | 'guard'
-  | 'notify'
-  | 'sharedNow'
+  'limitCodes' | 'db' | 'transaction' | 'codeSecrets' | 'lockUser' | 'guard' | 'notify' | 'sharedNow'
 >
 
 const CODE_REFUSED = { code: 'email_change_refused', name: 'email.change_refused' } as const
 
 /**
- * Creates the function that changes the e-mail by the code of its mail, and returns the user as it now is. It throws
+ * Creates the function that changes the e-mail by the code of its mail, and returns the profile as it now is. It throws
  * `email_change_refused` for every fault of the code, and where what guards the account has become stronger; `email_taken` when
  * the address was taken since the request; and `rate_limited`.
  */
-export function createConfirmEmailChange(core: ConfirmEmailChangeCore, { attempts }: Config['reset']) {
-  const { db, transaction, usersIn, lockUser, guard, sharedNow } = core
+export function createConfirmEmailChange(
+  core: ConfirmEmailChangeCore,
+  { attempts }: Pick<Config['reset'], 'attempts'>,
+) {
+  const { db, transaction, lockUser, guard, sharedNow } = core
   const codes = {
     codes: createEmailChangeRepository(db),
     secrets: core.codeSecrets.email,
@@ -38,7 +34,7 @@ export function createConfirmEmailChange(core: ConfirmEmailChangeCore, { attempt
     sharedNow,
   }
 
-  return (code: string, client: LoggedInClient): Promise<User> => {
+  return (code: string, client: LoggedInClient): Promise<ProfileRecord> => {
     const { claims } = client
     const attempt = { account: claims.sub, userid: claims.sub, ...CODE_REFUSED }
     return guardCodeAttempt(core, client, attempt, async () => {
@@ -49,7 +45,7 @@ export function createConfirmEmailChange(core: ConfirmEmailChangeCore, { attempt
         if (!(await createEmailChangeRepository(db).use(id, new Date(sharedNow()))))
           throw emailChangeRefused()
         await applyEmailChange(core, db, { user, email }, client)
-        return (await usersIn(db).findById(claims.sub)) ?? user
+        return getProfile({ db, sharedNow }, { attempts }, claims.sub)
       })
     })
   }

@@ -7,7 +7,7 @@ import { createProfileRepository, type ProfileRecord } from './profile-repositor
 /** Reads a user's profile, within a transaction if `db` is one. Throws `invalid_token` for a user who no longer exists. */
 export async function getProfile(
   { db, sharedNow }: Pick<Core, 'sharedNow'> & { db: Queryable },
-  { attempts }: Config['reset'],
+  { attempts }: Pick<Config['reset'], 'attempts'>,
   userid: string,
 ): Promise<ProfileRecord> {
   const found = await createProfileRepository(db, attempts).find(userid, new Date(sharedNow()))

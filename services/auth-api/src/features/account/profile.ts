@@ -24,7 +24,8 @@ export const Profile = z
     updated_at: z.string().nullable().meta({ format: 'date-time' }),
     properties: z
       .record(z.string(), z.union([z.string().nullable(), z.array(z.string().nullable())]))
-      .describe('An array if a name occurs more than once.'),
+      .describe('Set by admins. An array if a name occurs more than once.'),
+    metadata: z.record(z.string(), z.unknown()).describe('What the application stores about the user.'),
   })
   .meta({
     id: 'Profile',
@@ -40,6 +41,7 @@ export const Profile = z
         created_at: '2026-03-01T09:30:00.000Z',
         updated_at: null,
         properties: { picture: 'https://www.gravatar.com/avatar/b58996c504c5638798eb6b511e6f49af' },
+        metadata: { theme: 'dark' },
       },
     ],
   })
@@ -48,7 +50,7 @@ export type Profile = z.output<typeof Profile>
 
 /** `shownProperties`: the names that `properties` contains; `*` stands for all but internal ones. */
 export const toProfile = (
-  { user, pendingEmail }: ProfileRecord,
+  { user, metadata, pendingEmail }: ProfileRecord,
   shownProperties: readonly string[],
 ): Profile => ({
   userid: user.userid,
@@ -61,6 +63,7 @@ export const toProfile = (
   created_at: user.createdAt?.toISOString() ?? null,
   updated_at: user.updatedAt?.toISOString() ?? null,
   properties: toProperties(user, shownProperties),
+  metadata,
 })
 
 function toProperties(user: User, shown: readonly string[]): Profile['properties'] {

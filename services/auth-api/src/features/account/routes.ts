@@ -6,6 +6,7 @@ import {
 } from '@latchkey/shared/passwords/password-policy.ts'
 import { displayName } from '@latchkey/shared/users/account-names.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
+import { findMetadataFault } from '@latchkey/shared/users/metadata.ts'
 import { LANGUAGES } from '@latchkey/shared/users/user.ts'
 import { z } from 'zod'
 import type { FeatureRoutes } from '../../http/feature-routes.ts'
@@ -20,20 +21,33 @@ import { Profile, toProfile } from './profile.ts'
 import { createUpdateProfile } from './update-profile.ts'
 
 const ProfileUpdate = z
-  .object(
+  .looseObject(
     {
-      name: displayName().optional(),
-      email: emailAddress().optional(),
+      name: displayName().nullable().optional(),
+      email: emailAddress().nullable().optional(),
       current_password: givenPasswordSchema()
         .optional()
         .describe(
           'Required to change the e-mail where EMAIL_CHANGE is `confirmed` and the user has a password.',
         ),
       language: z.enum(LANGUAGES, `must be one of ${LANGUAGES.join(', ')}`).optional(),
+      metadata: z
+        .record(z.string(), z.unknown(), 'must be a JSON object')
+        .superRefine((patch, context) => {
+          const message = findMetadataFault(patch)
+          if (message) context.addIssue({ code: 'custom', message })
+        })
+        .optional()
+        .describe(
+          'Merged into the present metadata as RFC 7396 says: null removes a member. At most 8 KiB of JSON after that.',
+        ),
     },
     'must be a JSON object',
   )
-  .meta({ id: 'ProfileUpdate', examples: [{ name: 'Ada Lovelace', language: 'fr' }] })
+  .meta({
+    id: 'ProfileUpdate',
+    examples: [{ name: 'Ada Lovelace', language: 'fr', metadata: { theme: 'dark' } }],
+  })
 
 const EmailConfirmation = z
   .object({ code: sixDigitCodeSchema() }, 'must be a JSON object')
@@ -108,20 +122,18 @@ export const accountRoutes: FeatureRoutes = async (app, { core, config }) => {
       problems: [...freshFactorProblems, 'email_taken', 'wrong_password', 'overloaded'],
       schema: {
         operationId: 'updateProfile',
-        summary: "Change the caller's name, e-mail or language",
+        summary: "Change the caller's name, e-mail, language or metadata",
         description:
-          'Only the given fields change. A change of e-mail ends open password resets and all tokens but the one of this request. Where EMAIL_CHANGE is `confirmed`, it requires the current password, and takes place once the code of a mail to the new address is confirmed.',
+          'Only the given fields change. A member that is not stored is refused by its name, unless it has its present value: what `GET /profile` answers can be sent back. A change of e-mail ends open password resets and all tokens but the one of this request. Where EMAIL_CHANGE is `confirmed`, it requires the current password, and takes place once the code of a mail to the new address is confirmed.',
         tags: ['profile'],
         body: ProfileUpdate,
         response: { 200: Profile },
       },
     },
     async (request) => {
-      const { current_password: currentPassword, ...change } = request.body
-      return toProfile(
-        await updateProfile({ ...change, currentPassword }, loggedInClientOf(request)),
-        shownProperties,
-      )
+      const { name, email, language, metadata, current_password: currentPassword, ...others } = request.body
+      const given = { name, email, language, metadata, others, currentPassword }
+      return toProfile(await updateProfile(given, loggedInClientOf(request)), shownProperties)
     },
   )
 
@@ -141,8 +153,10 @@ export const accountRoutes: FeatureRoutes = async (app, { core, config }) => {
       },
     },
     async (request) => {
-      const user = await confirmEmailChange(request.body.code, loggedInClientOf(request))
-      return toProfile({ user }, shownProperties)
+      return toProfile(
+        await confirmEmailChange(request.body.code, loggedInClientOf(request)),
+        shownProperties,
+      )
     },
   )
 
