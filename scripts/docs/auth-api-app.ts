@@ -22,7 +22,6 @@ export async function describeAuthApi(issuer = 'http://localhost:8080') {
     MAIL_SECRET: randomBytes(32).toString('base64'),
     SIGN_UP: 'on',
     ACCOUNT_DELETION: 'on',
-    SESSIONS: 'on',
     SECOND_FACTOR: 'on',
     FACTOR_SECRET: randomBytes(32).toString('base64'),
   })

@@ -17,7 +17,11 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   sign_up: ['services/auth-api/src/features/sign-up/sign-up-repository.ts'],
   user_factor: ['shared/users/factor-repository.ts'],
   recovery_code: ['shared/users/factor-repository.ts'],
-  user_session: ['services/auth-api/src/features/sessions/session-repository.ts'],
+  user_session: [
+    'services/auth-api/src/features/sessions/session-repository.ts',
+    // The status of an access token says whether its session has ended, and records its first use.
+    'services/auth-api/src/tokens/revocation-repository.ts',
+  ],
   token_revocation: ['services/auth-api/src/tokens/revocation-repository.ts'],
   audit_event: ['shared/audit/audit-repository.ts'],
   mail_outbox: ['shared/mail/outbox/outbox-repository.ts'],

@@ -5,6 +5,7 @@ export type ErrorCode =
   | 'token_not_refreshable'
   | 'insufficient_user_authentication'
   | 'second_factor_required'
+  | 'foreign_origin'
   | 'forbidden'
   | 'email_taken'
   | 'username_taken'
@@ -29,6 +30,9 @@ export type ErrorCode =
 /** The cases of a code after which the caller does something else than after the others. */
 export type ErrorReason =
   | 'token_missing'
+  | 'refresh_token_misplaced'
+  | 'two_tokens'
+  | 'json_missing'
   | 'user_gone'
   | 'factor_missing'
   | 'guard_changed'

@@ -151,13 +151,15 @@ export const SETTINGS = {
     minimum: 1,
     default: 300,
   }),
-  SESSION_LIFETIME: seconds({
-    description: 'Time after a login in which its tokens can be refreshed; 0 sets no limit.',
+  SESSION_IDLE: seconds({
+    description: 'Time without a refresh after which a session with a refresh token ends.',
+    minimum: 60,
     default: 2_592_000,
   }),
-  SESSIONS: onOrOff({
-    description: 'Lets users list and end their sessions by `/sessions`.',
-    default: 'off',
+  SESSION_LIFETIME: seconds({
+    description:
+      'Time after a login in which its tokens can be refreshed, however they are used; 0 sets no limit.',
+    default: 7_776_000,
   }),
   REVOCATION_CACHE: seconds({
     description: 'Time until a revoked token is refused; 0 asks the database on each request.',

@@ -566,6 +566,7 @@ export interface components {
             username: string;
             /** Format: password */
             password: string;
+            remember?: boolean | "cookie";
         };
         EmailConfirmation: {
             code: string;
@@ -618,8 +619,21 @@ export interface components {
                 e?: string;
             }[];
         };
+        Login: {
+            token: string;
+            data: {
+                /** Format: uuid */
+                userid: string;
+                name: string;
+                role: string;
+            };
+            refresh_token?: string;
+            /** Format: date-time */
+            refresh_expires_at?: string;
+        };
         Logout: {
             everywhere?: boolean;
+            refresh_token?: string;
         };
         NewPasskey: {
             name?: string;
@@ -663,10 +677,25 @@ export interface components {
                     userHandle?: string | null;
                 };
             };
+            remember?: boolean | "cookie";
         };
         PasskeyOptions: {
             publicKey: {
                 [key: string]: unknown;
+            };
+        };
+        PasskeyStepUp: {
+            credential: {
+                id: string;
+                rawId: string;
+                /** @constant */
+                type: "public-key";
+                response: {
+                    clientDataJSON: string;
+                    authenticatorData: string;
+                    signature: string;
+                    userHandle?: string | null;
+                };
             };
         };
         PasswordChange: {
@@ -744,6 +773,9 @@ export interface components {
         RecoveryCodesConfirmation: {
             challenge: string;
         };
+        Refresh: {
+            refresh_token?: string;
+        };
         ResetRequest: {
             /** Format: email */
             email: string;
@@ -754,10 +786,12 @@ export interface components {
         SecondFactor: {
             challenge: string;
             code: string;
+            remember?: boolean | "cookie";
         };
         Sessions: {
             sessions: {
                 id: string;
+                remembered: boolean;
                 current: boolean;
                 /** Format: date-time */
                 created_at: string;
@@ -785,6 +819,7 @@ export interface components {
             code: string;
             token: string;
             username?: string;
+            remember?: boolean | "cookie";
         };
         SignUpToken: {
             token: string;
@@ -863,6 +898,16 @@ export interface components {
             };
         };
         Forbidden: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["Challenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        ForeignOrigin: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "WWW-Authenticate": components["headers"]["Challenge"];
@@ -1131,7 +1176,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Token"];
+                    "application/json": components["schemas"]["Login"];
                 };
             };
             400: {
@@ -1181,7 +1226,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Token"];
+                    "application/json": components["schemas"]["Login"];
                 };
             };
             400: {
@@ -1579,7 +1624,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Token"];
+                    "application/json": components["schemas"]["Login"];
                 };
             };
             400: {
@@ -1646,7 +1691,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["PasskeyLogin"];
+                "application/json": components["schemas"]["PasskeyStepUp"];
             };
         };
         responses: {
@@ -1898,7 +1943,11 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Refresh"];
+            };
+        };
         responses: {
             200: {
                 headers: {
@@ -1906,10 +1955,18 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Token"];
+                    "application/json": components["schemas"]["Login"];
                 };
             };
-            400: components["responses"]["BadRequest"];
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             401: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -1920,6 +1977,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            403: components["responses"]["ForeignOrigin"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
@@ -1958,6 +2016,7 @@ export interface operations {
                 };
             };
             401: components["responses"]["InvalidToken"];
+            403: components["responses"]["ForeignOrigin"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["RateLimited"];
@@ -2556,7 +2615,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Token"];
+                    "application/json": components["schemas"]["Login"];
                 };
             };
             400: {

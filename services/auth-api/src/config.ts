@@ -32,11 +32,11 @@ export const parseConfig = declareConfig('auth-api', {
     previousKeyFile: 'JWT_PRIVATE_KEY_PREVIOUS_FILE',
     lifetimeSeconds: 'TOKEN_LIFETIME',
     refreshWindowSeconds: 'REFRESH_WINDOW',
+    sessionIdleSeconds: 'SESSION_IDLE',
     sessionLifetimeSeconds: 'SESSION_LIFETIME',
     revocationCacheSeconds: 'REVOCATION_CACHE',
   },
   login: { field: 'LOGIN_FIELD' },
-  sessions: { mode: 'SESSIONS' },
   secondFactor: {
     mode: 'SECOND_FACTOR',
     roles: 'SECOND_FACTOR_ROLES',

@@ -38,13 +38,17 @@ import {
   createAllCodeSecrets,
 } from './features/one-time-codes/code-secrets.ts'
 import { type Challenges, createChallenges } from './features/second-factor/challenges.ts'
+import { createIssueLogin } from './features/sessions/issue-login.ts'
 import { createStoreSession } from './features/sessions/store-session.ts'
+import { type AnswerLogin, createAnswerLogin } from './http/answer-login.ts'
 import { type Client, type ClientRequest, createClients, type LoggedInClient } from './http/client.ts'
+import { createRefreshCookies, type RefreshCookies } from './http/refresh-cookies.ts'
 import type { LimitedClient } from './limits/limit-keys.ts'
 import type { LimitStore } from './limits/limit-store.ts'
 import { createLimits, type Limits } from './limits/limits.ts'
 import type { Claims } from './tokens/claims.ts'
 import { createDatabaseClock, type DatabaseClock } from './tokens/database-clock.ts'
+import type { IssueLogin } from './tokens/issue-token.ts'
 import { secretsOf } from './tokens/signing-keys.ts'
 import { createTokens, type Tokens } from './tokens/tokens.ts'
 
@@ -103,6 +107,12 @@ export interface Core extends Tokens, Limits {
   guard: AccountGuard
   /** The challenges of second factors; undefined where SECOND_FACTOR is `off`. */
   challenges: Challenges | undefined
+  /** Answers a login, by whatever the user has shown: a token, and a refresh token where the client has asked for a session that lasts. */
+  issueLogin: IssueLogin
+  /** Returns the body of that answer, and sets its cookie. */
+  answerLogin: AnswerLogin
+  /** Reads and writes the cookie with a refresh token. */
+  refreshCookies: RefreshCookies
   /** Mails a user about a login from a new client. */
   notifyNewClient: NotifyNewClient
   /** Mails a user about many refused logins. */
@@ -142,8 +152,10 @@ export async function createCore(config: Config, opened: AppDependencies): Promi
   const codeSecrets = createAllCodeSecrets(config)
   const base = { ...clocks, ...data, logger, registry, failures, mails, notify, codeSecrets }
 
-  const storeSession = createStoreSession(config.sessions, base)
+  const storeSession = createStoreSession(base)
   const tokens = await createTokens(config.tokens, { ...base, storeSession })
+  const issueLogin = createIssueLogin(config.tokens, { ...base, ...tokens })
+  const refreshCookies = createRefreshCookies(config)
   const limits = createLimits(config, { secret: secretsOf(config.tokens)[0], limitStore, logger })
   const guard = createAccountGuard(config, { ...base, ...tokens, ...limits })
   const notifyNewClient = createNotifyNewClient(config.notices, base)
@@ -161,6 +173,9 @@ export async function createCore(config: Config, opened: AppDependencies): Promi
     ...notices,
     ...clients,
     synchroniseClock,
+    issueLogin,
+    answerLogin: createAnswerLogin(refreshCookies),
+    refreshCookies,
     guard,
     challenges,
     mailsOf,

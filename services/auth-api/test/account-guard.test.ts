@@ -29,7 +29,6 @@ beforeAll(async () => {
     EMAIL_CHANGE: 'confirmed',
     ACCOUNT_DELETION: 'on',
     REFRESH_WINDOW: '3599',
-    SESSIONS: 'on',
     SECOND_FACTOR_ROLES: 'admin',
   })
   app = await startApp({ database: watched(database), settings })

@@ -20,7 +20,6 @@ const SETTINGS = factorSettings({
   EMAIL_CHANGE: 'confirmed',
   SIGN_UP: 'on',
   ACCOUNT_DELETION: 'on',
-  SESSIONS: 'on',
   SECOND_FACTOR_ROLES: 'admin',
   // White text on it would be unreadable.
   MAIL_COLOUR: '#ffcc00',

@@ -76,7 +76,11 @@ async function readOperations({ server }: TestApp) {
 }
 
 /** Most requests have the declared form; in the others one part is anything else. */
-function requestsTo(operations: readonly Operation[], known: Record<string, string[]>, tokens: string[]) {
+function requestsTo(
+  operations: readonly Operation[],
+  known: Record<string, readonly (string | boolean)[]>,
+  tokens: string[],
+) {
   const anything = fc.oneof(
     fc.constantFrom(...HOSTILE),
     fc.string({ unit: anyCharacter, maxLength: 60 }),
@@ -130,6 +134,14 @@ it('answers any request as its document says, and reveals nothing of itself', as
     await signToken(app, user, { claims: { exp: Math.floor(Date.now() / 1000) + 200 } }),
     await signToken(app, user, { claims: { exp: 1 } }),
   ]
+  const lasting = await Promise.all(
+    users.map(async ({ email }) => {
+      const payload = { username: email, password: PASSWORD, remember: true }
+      return String(
+        (await app.server.inject({ method: 'POST', url: '/login', payload })).json().refresh_token,
+      )
+    }),
+  )
   const newcomers = emails.map((_, index) => `newcomer${index}`)
   const known = {
     email: [...emails, ...newcomers.map((name) => `${name}@example.com`)],
@@ -139,6 +151,8 @@ it('answers any request as its document says, and reveals nothing of itself', as
     code: ['123456'],
     name: ['Ünïcödé'],
     language: ['fr'],
+    remember: [true, false, 'cookie'],
+    refresh_token: lasting,
   }
   const seen = new Set<string>()
   const property = fc.asyncProperty(requestsTo(operations, known, tokens), async (request) => {
@@ -168,7 +182,7 @@ it('answers any request as its document says, and reveals nothing of itself', as
   const log = app.logLines.join('')
   expect(log).not.toMatch(/"level":"(error|fatal)"/)
   expect(log).not.toMatch(INTERNALS)
-  for (const secret of [PASSWORD, ...tokens]) expect(log).not.toContain(secret)
+  for (const secret of [PASSWORD, ...tokens, ...lasting]) expect(log).not.toContain(secret)
   // Otherwise the requests do not reach what they are to test.
   expect([...seen]).toEqual(
     expect.arrayContaining(['400', '401', '403', '415', '422', '/login', '/profile', '/signup']),

@@ -14,7 +14,7 @@ const typeOf = (name: string) => `urn:latchkey:problem:${name}`
 
 let app: TestApp
 beforeAll(async () => {
-  app = await startApp({ settings: passkeySettings({ SECOND_FACTOR_ROLES: 'admin', SESSIONS: 'on' }) })
+  app = await startApp({ settings: passkeySettings({ SECOND_FACTOR_ROLES: 'admin' }) })
 })
 afterEach(() => app.setClock(undefined))
 afterAll(() => app[Symbol.asyncDispose]())

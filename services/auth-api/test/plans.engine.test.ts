@@ -44,7 +44,6 @@ beforeAll(async () => {
   const settings = factorSettings({
     EMAIL_CHANGE: 'confirmed',
     SIGN_UP: 'on',
-    SESSIONS: 'on',
     NOTICE_NEW_CLIENT: 'on',
     REFRESH_WINDOW: '3599',
   })

@@ -23,7 +23,6 @@ beforeAll(async () => {
     EMAIL_CHANGE: 'confirmed',
     ACCOUNT_DELETION: 'on',
     SIGN_UP: 'on',
-    SESSIONS: 'on',
     REFRESH_WINDOW: '3599',
   })
   app = await startApp({ settings })

@@ -31,7 +31,6 @@ beforeAll(async () => {
       FACTOR_SECRET: FACTOR_KEY,
       SECOND_FACTOR_ROLES: 'admin',
       REFRESH_WINDOW: '3599',
-      SESSIONS: 'on',
       NOTICE_NEW_CLIENT: 'on',
     }),
   })

@@ -204,7 +204,7 @@ async function requireThatAccountsEnd(database: TestDatabase): Promise<void> {
     String(ages),
   ).toBe(true)
 
-  await using app = await startApp({ database, settings: { SESSIONS: 'on' } })
+  await using app = await startApp({ database, settings: {} })
   const ada = await aUser(app, { name: `d\\'Arc "${'é'.repeat(3)}"` })
   const token = await aToken(app, ada)
   const ask = (url: string) => app.server.inject({ url, headers: bearer(token) })

@@ -1,7 +1,7 @@
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import { aUser, PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
-import { countRows, createTestDatabase } from '@latchkey/test-support/test-database.ts'
+import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
@@ -14,6 +14,7 @@ const FIREFOX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefo
 
 interface Listed {
   id: string
+  remembered: boolean
   current: boolean
   created_at: string
   refreshed_at: string
@@ -28,7 +29,6 @@ let replica: TestApp
 beforeAll(async () => {
   database = recording(await createTestDatabase())
   const settings = {
-    SESSIONS: 'on',
     EMAIL_CHANGE: 'immediate',
     REVOCATION_CACHE: String(CACHE_SECONDS),
     REFRESH_WINDOW: '3599',
@@ -93,6 +93,7 @@ describe('GET /sessions', () => {
     expect(await list(token)).toEqual([
       {
         id: expect.stringMatching(/^[0-9a-f]{64}$/),
+        remembered: false,
         current: true,
         created_at: new Date(iat * 1000).toISOString(),
         refreshed_at: new Date(iat * 1000).toISOString(),
@@ -297,37 +298,17 @@ describe('DELETE /sessions/{id}', () => {
 })
 
 describe('the row of a session', () => {
-  it('costs a login and a refresh one statement each', async () => {
-    await using silent = await startApp({ database, settings: { REFRESH_WINDOW: '3599' } })
+  it('costs a login and a refresh one statement each, and a refused login none', async () => {
     const user = await aUser(app)
-    const namesOf = async (work: () => Promise<unknown>) => {
-      database.sent.length = 0
-      await work()
-      return database.names()
-    }
-    let token = ''
-    const login = await namesOf(async () => {
-      token = await aToken(user, { on: silent })
-    })
-    expect(await namesOf(() => aToken(user))).toEqual([...login, 'user_session-store'])
-    const own = await aToken(user)
-    silent.setClock(Date.now() + 2_000)
-    const refresh = await namesOf(() =>
-      silent.server.inject({ method: 'POST', url: '/refreshtoken', headers: bearer(token) }),
-    )
-    expect(await namesOf(() => refreshed(own))).toEqual([...refresh, 'user_session-store'])
-  })
-
-  it('is not stored for a refused login, nor where SESSIONS is off, where the routes are missing', async () => {
-    await using silent = await startApp()
-    const user = await aUser(silent)
-    const token = await aToken(user, { on: silent })
-    expect(await countRows(silent.database.db, 'user_session')).toBe(0)
-    expect((await get(token, silent)).statusCode).toBe(404)
-    expect(await end(token, 'f'.repeat(64), silent)).toBe(404)
-    const before = await countRows(database.db, 'user_session')
-    await send('POST', '/login', { username: (await aUser(app)).email, password: 'wrong' })
-    expect(await countRows(database.db, 'user_session')).toBe(before)
+    database.sent.length = 0
+    const token = await aToken(user)
+    expect(database.names()).toEqual(['user-by-email', 'user_session-store'])
+    database.sent.length = 0
+    await refreshed(token)
+    expect(database.names()).toEqual(['token-status', 'token-refresh', 'user_session-store'])
+    database.sent.length = 0
+    await send('POST', '/login', { username: user.email, password: 'wrong' })
+    expect(database.names()).toEqual(['user-by-email'])
   })
 
   it('is stored by the next refresh where the login could not, which succeeds all the same', async () => {

@@ -27,6 +27,7 @@ import { type RecordingDatabase, recording } from './support/recording-database.
 const ROOT = join(import.meta.dirname, '../../..')
 const NOW = Date.now()
 const at = (seconds: number) => new Date(NOW + seconds * 1000)
+const NO_REFRESH = { amr: undefined, authTime: new Date(0), refresh: undefined }
 const aHash = () => randomBytes(32).toString('hex')
 
 let database: RecordingDatabase
@@ -452,6 +453,7 @@ const CASES: Record<string, Case> = {
       const userid = randomUUID()
       const aSession = (seconds: number) => ({
         ...{ id: aHash(), userid, jti: randomUUID(), validFrom: 4_000_000_000, createdAt: at(0) },
+        ...{ amr: ['otp', 'mfa'], authTime: at(0), refresh: undefined },
         ...{
           refreshedAt: at(seconds),
           expiresAt: at(seconds + 100),
@@ -475,6 +477,57 @@ const CASES: Record<string, Case> = {
       ])
     },
   },
+  'a refresh token is exchanged, its use recorded once, and it ends with its session; an access token leaves it':
+    {
+      sends: [
+        'user_session-find-lasting',
+        'user_session-exchange',
+        'session-record-use',
+        'session-end',
+        'session-end-refresh',
+      ],
+      async run(db) {
+        const sessions = createSessionRepository(db)
+        const revocations = createRevocationRepository(db)
+        const [first, next] = [aHash(), aHash()]
+        const refresh = {
+          hash: first,
+          salt: 'salt',
+          form: 'cookie',
+          usedAt: at(0),
+          previousUsedAt: at(0),
+        } as const
+        const user = { userid: randomUUID(), jti: randomUUID(), validFrom: 4_000_000_000 }
+        const origin = { address: '192.0.2.1', agent: 'a browser' }
+        const times = { createdAt: at(0), authTime: at(0), refreshedAt: at(0), expiresAt: at(1_000) }
+        const session = { id: aHash(), ...user, ...origin, ...times, amr: ['otp', 'mfa'], refresh }
+        const found = () => sessions.findLasting(session.id)
+        await sessions.store(session)
+        expect(await found()).toEqual(session)
+        const later = { ...session, jti: randomUUID(), expiresAt: at(100), authTime: at(50), amr: undefined }
+        await sessions.store({ ...later, refresh: undefined })
+        expect(await found()).toEqual({ ...later, expiresAt: at(1_000) })
+        const exchanged = { ...later, expiresAt: at(2_000), refresh: { ...refresh, hash: next } }
+        expect(await sessions.exchange(exchanged, first, at(60))).toBe(true)
+        expect(await sessions.exchange(exchanged, first, at(61)), 'the first one again').toBe(false)
+        const unused = { ...exchanged, refresh: { ...exchanged.refresh, usedAt: undefined } }
+        expect(await found()).toEqual(unused)
+        expect(await sessions.exchange(exchanged, next, at(62)), 'a repeat').toBe(true)
+        expect(await found()).toEqual(unused)
+        for (const [hash, seconds] of [
+          [first, 63],
+          [next, 64],
+          [next, 65],
+        ] as const)
+          await revocations.recordRefreshUse(session.id, hash, at(seconds))
+        expect((await found())?.refresh).toMatchObject({ usedAt: at(64), previousUsedAt: at(0) })
+        expect(await sessions.exchange({ ...exchanged, refresh }, next, at(66))).toBe(true)
+        expect((await found())?.refresh).toMatchObject({ usedAt: undefined, previousUsedAt: at(64) })
+        await revocations.revokeSession(session.id, at(70), at(3_000))
+        expect(await found()).toBeUndefined()
+        expect(await sessions.exchange(exchanged, first, at(71)), 'after its end').toBe(false)
+      },
+    },
   'the audit trail has the events of a user, the newest first; what no database can hold is cut': {
     sends: ['insert-audit_event', 'audit-newest', 'audit-since'],
     async run(db) {
@@ -523,7 +576,16 @@ const CASES: Record<string, Case> = {
       await createSignUpRepository(db).insert({ ...over, ...wanted, tokenHash: aHash() }, days(101))
       await createRevocationRepository(db).revokeSession(id, days(101), days(100))
       const times = { createdAt: days(101), refreshedAt: days(101), expiresAt: days(100) }
-      const session = { id, userid, jti: 'x', validFrom: 0, address: '192.0.2.1', agent: '', ...times }
+      const session = {
+        id,
+        userid,
+        jti: 'x',
+        validFrom: 0,
+        address: '192.0.2.1',
+        agent: '',
+        ...times,
+        ...NO_REFRESH,
+      }
       await createSessionRepository(db).store(session)
       // Admins can look up a request for a day, and an event for AUDIT_DAYS.
       const kept = { ...aCode(), expiresAt: days(23 / 24) }

@@ -12,7 +12,6 @@ const WEBAUTHN_OBJECTS = ['credential', 'publicKey']
 /** Every option that adds a route. */
 const EVERY_FEATURE = {
   SIGN_UP: 'on',
-  SESSIONS: 'on',
   ACCOUNT_DELETION: 'on',
   ACCOUNT_PAGES: 'on',
   EMAIL_CHANGE: 'confirmed',

@@ -5,6 +5,7 @@ import type { FastifyRequest, onRequestAsyncHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { z } from 'zod'
 import type { Claims } from '../tokens/claims.ts'
+import { isRefreshToken } from '../tokens/refresh-token.ts'
 import type { RequireLogin } from '../tokens/require-login.ts'
 import type { TokenValidity } from '../tokens/token-validity.ts'
 import type { TokenVerifier } from '../tokens/verify-token.ts'
@@ -39,6 +40,8 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     isProtected?: boolean
+    /** True where a request without an Authorization header is let through, since it may have a refresh token: the handler checks. */
+    acceptsRefreshToken?: boolean
   }
   interface FastifyRequest {
     /**
@@ -80,6 +83,8 @@ export const authenticate = fp<AuthenticateOptions>(
       const { role, secondFactor, maxAgeSeconds } = readRequirements(required, url, options)
       const roles = role === undefined ? undefined : [role].flat()
       return async (request) => {
+        const { authorization } = request.headers
+        if (authorization === undefined && request.routeOptions.config.acceptsRefreshToken) return
         const signed = await verifier.verify(bearerToken(request))
         const claims = required === 'signed' ? signed : await validity.requireValid(signed)
         if (roles && !roles.includes(claims.data.role))
@@ -142,6 +147,10 @@ function bearerToken({ headers: { authorization } }: FastifyRequest): string {
   if (token === undefined)
     throw new AppError('invalid_token', 'The Authorization header holds no bearer token', {
       reason: 'token_missing',
+    })
+  if (isRefreshToken(token))
+    throw new AppError('invalid_token', 'The Authorization header holds a refresh token', {
+      reason: 'refresh_token_misplaced',
     })
   return token
 }

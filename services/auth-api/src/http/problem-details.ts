@@ -19,6 +19,7 @@ export const PROBLEMS = {
   insufficient_user_authentication: { status: 401, title: 'Stronger or newer login required' },
   second_factor_required: { status: 403, title: 'Second factor required' },
   password_exposed: { status: 403, title: 'New password required' },
+  foreign_origin: { status: 403, title: 'Page of another origin' },
   forbidden: { status: 403, title: 'Role required' },
   email_taken: { status: 409, title: 'E-mail address already in use' },
   username_taken: { status: 409, title: 'Username already in use' },

@@ -19,6 +19,13 @@ export interface Remedy {
 const REMEDIES: Partial<Record<ErrorCode, Remedy>> & Record<ErrorReason, Remedy> = {
   invalid_token: { user: 'log in again' },
   token_missing: { client: 'send it as Authorization: Bearer <token>' },
+  refresh_token_misplaced: { client: 'send it as refresh_token in a JSON body' },
+  two_tokens: { client: 'send one of them' },
+  json_missing: { client: 'send {} as application/json' },
+  foreign_origin: {
+    client: 'call it from a page of this service, or from one of an origin in CORS_ORIGINS',
+    operator: 'where the refused page is one of yours, add its origin to CORS_ORIGINS',
+  },
   user_gone: { user: 'log in as another user' },
   token_not_refreshable: { client: 'try again then' },
   insufficient_user_authentication: { client: 'confirm it by POST /login/stepup, or log in again' },

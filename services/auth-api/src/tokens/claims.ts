@@ -44,6 +44,12 @@ export interface LoginSession {
 export type UserClaims = z.output<typeof UserClaims>
 export type Claims = z.output<typeof Claims>
 
+/** The session of a request, by whatever token of it, and the audit trail of the request. */
+export interface SessionCaller {
+  claims: Pick<Claims, 'sub' | 'jti' | 'sid' | 'valid_from' | 'exp'>
+  audit: RequestAudit
+}
+
 /** The token of a request and its audit trail: what a change by a logged-in user needs. */
 export interface Caller {
   claims: Claims

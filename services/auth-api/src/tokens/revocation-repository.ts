@@ -24,12 +24,18 @@ export interface TokenStatus {
   /** The time at which the token before it expires; undefined where there is none, or where the use of this one has been recorded. */
   predecessorUntil: Date | undefined
   isSessionRevoked: boolean
+  /** The hash of the refresh token of the session, where no use of what came with it has been recorded. */
+  unusedRefreshHash: string | undefined
 }
+
+/** The claims by which the database knows a token. */
+export type TokenKeys = Pick<Claims, 'sub' | 'jti' | 'sid'>
 
 interface StatusRow extends UserRow {
   replaced_from: Date | null
   predecessor_until: Date | null
   session_revoked_from: Date | null
+  unused_refresh_hash: string | null
 }
 
 const COLUMNS = 'id, revoked_from, expires_at'
@@ -39,7 +45,8 @@ const FIND_STATUS: Statement = {
   text: `select ${USER_COLUMNS},
     (select revoked_from from token_revocation where id = $2) as replaced_from,
     (select expires_at from token_revocation where id = $3 and revoked_from = expires_at) as predecessor_until,
-    (select revoked_from from token_revocation where id = $4) as session_revoked_from
+    (select revoked_from from token_revocation where id = $4) as session_revoked_from,
+    (select refresh_hash from user_session where id = $4 and used_at is null) as unused_refresh_hash
   from ${USER_TABLES} where u.userid = $1 order by p.id`,
 }
 
@@ -76,6 +83,18 @@ const REVOKE_SESSION: Statement = {
   },
 }
 
+/** What a refresh token can be exchanged for ends with the session, and not only for as long as the row above is kept. */
+const END_REFRESH: Statement = {
+  name: 'session-end-refresh',
+  text: `update user_session set refresh_hash = null, refresh_salt = null, expires_at = $2
+    where id = $1 and refresh_hash is not null`,
+}
+
+const RECORD_REFRESH_USE: Statement = {
+  name: 'session-record-use',
+  text: 'update user_session set used_at = $3 where id = $1 and refresh_hash = $2 and used_at is null',
+}
+
 const USE_ONCE: Statement = {
   name: 'challenge-use',
   // A duplicate is an error, and not ignored: MySQL would count it as a row.
@@ -87,7 +106,7 @@ export type RevocationRepository = ReturnType<typeof createRevocationRepository>
 /** Creates the repository of the tokens and sessions that ended before they expired, and of the challenges that were used. */
 export function createRevocationRepository(db: Queryable) {
   /** Reads the user of a token and what has ended the token. */
-  async function findStatus(claims: Claims): Promise<TokenStatus> {
+  async function findStatus(claims: TokenKeys): Promise<TokenStatus> {
     const { jti } = claims
     const keys = [userKey(db, claims), pairKey(successorOf(jti)), pairKey(jti), sessionIdOf(claims)]
     const rows = await db.query<StatusRow>(FIND_STATUS, keys)
@@ -98,6 +117,7 @@ export function createRevocationRepository(db: Queryable) {
       replacedFrom: row?.replaced_from ?? undefined,
       predecessorUntil: row?.predecessor_until ?? undefined,
       isSessionRevoked: Boolean(row?.session_revoked_from),
+      unusedRefreshHash: row?.unused_refresh_hash ?? undefined,
     }
   }
 
@@ -122,9 +142,17 @@ export function createRevocationRepository(db: Queryable) {
       await db.execute(END_PREDECESSOR, [pairKey(jti), end])
     },
 
-    /** Ends every token of a session; `expiresAt` is the end of the last of them. */
+    /** Records that a token which came with the refresh token of this hash was used, unless that has been done already. */
+    async recordRefreshUse(id: string, refreshHash: string, now: Date): Promise<void> {
+      await db.execute(RECORD_REFRESH_USE, [id, refreshHash, now])
+    },
+
+    /** Ends every token of a session; `expiresAt` is the end of the last of its access tokens. */
     async revokeSession(id: string, now: Date, expiresAt: Date): Promise<void> {
-      await db.execute(REVOKE_SESSION, [id, now, expiresAt])
+      await Promise.all([
+        db.execute(REVOKE_SESSION, [id, now, expiresAt]),
+        db.execute(END_REFRESH, [id, now]),
+      ])
     },
 
     /** Records the use of a challenge; true for the one call that does. After false, its transaction has failed. */
@@ -140,7 +168,7 @@ export function createRevocationRepository(db: Queryable) {
   }
 }
 
-const userKey = (db: Queryable, { sub }: Claims): SqlValue => db.toUuidValue(sub.toLowerCase())
+const userKey = (db: Queryable, { sub }: TokenKeys): SqlValue => db.toUuidValue(sub.toLowerCase())
 // The prefixes keep the ids of pairs, sessions and challenges apart: all are in one column. A pair is the successor of a token.
 const pairKey = (jti: string): string => hash('sha256', `pair ${jti}`)
 const challengeKey = (jti: string): string => hash('sha256', `challenge ${jti}`)

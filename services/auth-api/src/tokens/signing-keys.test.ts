@@ -4,7 +4,7 @@ import { ada } from '@latchkey/shared/users/test/ada.ts'
 import { calculateJwkThumbprint, decodeProtectedHeader, SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { someClaims } from '../../test/support/claims.ts'
-import { createTokenIssuer } from './issue-token.ts'
+import { createTokenSigner } from './issue-token.ts'
 import { importSecret, importSigningKeys, secretsOf, type TokenKey } from './signing-keys.ts'
 import { createTokenVerifier } from './verify-token.ts'
 
@@ -98,13 +98,12 @@ describe.each([
 
   it('is verified among other keys, and its header names its key', async () => {
     const { current, verifier } = await open()
-    const issue = createTokenIssuer({
+    const issue = createTokenSigner({
       key: current,
       issuer: iss,
       lifetimeSeconds: 60,
-      storeSession: async () => undefined,
     })
-    const { token } = await issue(ada(), NOW, { address: '192.0.2.7', agent: '' })
+    const { token } = (await issue(ada(), NOW)).issued
     const kid = current.header.kid ? { kid: current.header.kid } : {}
     expect(decodeProtectedHeader(token)).toEqual({ alg: algorithm, typ: 'JWT', ...kid })
     expect(await verifier.verify(token)).toMatchObject({ sub: claims.sub })

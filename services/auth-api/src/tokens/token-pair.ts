@@ -2,7 +2,8 @@ import type { DependencyFailures } from '@latchkey/shared/health/dependency-fail
 import type { Clock } from '@latchkey/shared/time/clock.ts'
 import type { Logger } from 'pino'
 import type { Claims } from './claims.ts'
-import type { RevocationRepository, TokenStatus } from './revocation-repository.ts'
+import { pairOf } from './refresh-token.ts'
+import { type RevocationRepository, sessionIdOf, type TokenStatus } from './revocation-repository.ts'
 
 /** The time for which a token is still accepted once its successor was used: for late answers, and for a second tab. */
 export const GRACE_MS = 10_000
@@ -11,11 +12,14 @@ export const GRACE_MS = 10_000
 export const isReplaced = ({ replacedFrom }: Pick<TokenStatus, 'replacedFrom'>, now: number): boolean =>
   replacedFrom !== undefined && now >= replacedFrom.getTime()
 
-/** Records that a token was used, which ends the one before it after its grace. Never throws. */
-export type RecordUse = (claims: Claims, status: Pick<TokenStatus, 'predecessorUntil'>) => Promise<void>
+/** Records that a token was used, which ends what it was refreshed from after its grace. Never throws. */
+export type RecordUse = (
+  claims: Claims,
+  status: Pick<TokenStatus, 'predecessorUntil' | 'unusedRefreshHash'>,
+) => Promise<void>
 
 export interface RecordUseDependencies {
-  revocations: Pick<RevocationRepository, 'endPredecessor'>
+  revocations: Pick<RevocationRepository, 'endPredecessor' | 'recordRefreshUse'>
   failures: Pick<DependencyFailures, 'reportNamed'>
   logger: Pick<Logger, 'warn'>
   /** The clock of the database, by which other replicas compare the end of the grace. */
@@ -25,11 +29,15 @@ export interface RecordUseDependencies {
 /** Creates the function that records the first use of a token's pair, with one statement for each pair. */
 export const createRecordUse =
   ({ revocations, failures, logger, sharedNow }: RecordUseDependencies): RecordUse =>
-  async (claims, { predecessorUntil }) => {
-    const end = new Date(sharedNow() + GRACE_MS)
-    if (predecessorUntil === undefined || end >= predecessorUntil) return
+  async (claims, { predecessorUntil, unusedRefreshHash }) => {
+    const now = sharedNow()
+    const end = new Date(now + GRACE_MS)
+    const isFirstUse = unusedRefreshHash !== undefined && pairOf(unusedRefreshHash) === claims.jti
     try {
-      await revocations.endPredecessor(claims, end)
+      if (predecessorUntil !== undefined && end < predecessorUntil)
+        await revocations.endPredecessor(claims, end)
+      if (isFirstUse)
+        await revocations.recordRefreshUse(sessionIdOf(claims), unusedRefreshHash, new Date(now))
     } catch (error) {
       // The next read of the token's status tries again: a database that cannot be written refuses no request that reads.
       if (!failures.reportNamed(error))

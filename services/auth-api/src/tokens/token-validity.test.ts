@@ -18,10 +18,10 @@ function aValidity(cacheSeconds: number) {
   let user: User | undefined = ada()
   let isSessionRevoked = false
   let replacedFrom: Date | undefined
-  const predecessorUntil = undefined
+  const NONE = { predecessorUntil: undefined, unusedRefreshHash: undefined }
   const recordUse = vi.fn(async () => undefined)
   const findStatus = vi.fn(
-    async (): Promise<TokenStatus> => ({ user, replacedFrom, predecessorUntil, isSessionRevoked }),
+    async (): Promise<TokenStatus> => ({ user, replacedFrom, isSessionRevoked, ...NONE }),
   )
   return {
     validity: createTokenValidity({
@@ -48,7 +48,7 @@ function aValidity(cacheSeconds: number) {
   }
 }
 
-const NOT_REPLACED = { replacedFrom: undefined, predecessorUntil: undefined }
+const NOT_REPLACED = { replacedFrom: undefined, predecessorUntil: undefined, unusedRefreshHash: undefined }
 const REVOKED = { code: 'invalid_token', message: 'The token was revoked' }
 
 describe('the validity of a token', () => {

@@ -1,13 +1,18 @@
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import type { Clock, MonotonicClock } from '@latchkey/shared/time/clock.ts'
-import { isIssuedAfterValidFrom, roleOf, type User } from '@latchkey/shared/users/user.ts'
+import { isIssuedAfterValidFrom, roleOf, type TokenOfUser, type User } from '@latchkey/shared/users/user.ts'
 import { factorKindsOf } from '@latchkey/shared/users/user-factors.ts'
 import type { UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { LRUCache } from 'lru-cache'
 import type { Claims } from './claims.ts'
 import { currentAmr } from './current-amr.ts'
-import { type RevocationRepository, sessionIdOf, type TokenStatus } from './revocation-repository.ts'
+import {
+  type RevocationRepository,
+  sessionIdOf,
+  type TokenKeys,
+  type TokenStatus,
+} from './revocation-repository.ts'
 import { isReplaced, type RecordUse } from './token-pair.ts'
 
 export interface TokenValidityOptions {
@@ -124,14 +129,14 @@ export function createTokenValidity({
 export const revokedToken = () => new AppError('invalid_token', 'The token was revoked')
 
 /** True where the user of a token exists, its session has not ended, and it was issued after the user's valid-from time. */
-export const isCurrent = (status: TokenStatus, claims: Claims): status is TokenStatus & { user: User } =>
+export const isCurrent = (status: TokenStatus, claims: TokenOfUser): status is TokenStatus & { user: User } =>
   !status.isSessionRevoked &&
   status.user !== undefined &&
   !status.user.deletedAt &&
   isIssuedAfterValidFrom(status.user, claims)
 
 /** Returns the user of a token, as both are in the database now; throws `invalid_token` when the token has ended. */
-export type GetTokenUser = (db: Queryable, claims: Claims) => Promise<User>
+export type GetTokenUser = (db: Queryable, claims: TokenKeys & TokenOfUser) => Promise<User>
 
 export interface GetTokenUserDependencies {
   revocationsIn: (db: Queryable) => Pick<RevocationRepository, 'findStatus'>
@@ -151,7 +156,7 @@ export const createGetTokenUser =
  * Locks the user of a token inside a transaction, so that changes of one user take turns. Returns the user; throws
  * `invalid_token` when the token has ended, by the change before for example.
  */
-export type LockUser = (transaction: Queryable, claims: Claims) => Promise<User>
+export type LockUser = (transaction: Queryable, claims: TokenKeys & TokenOfUser) => Promise<User>
 
 export interface LockUserDependencies {
   usersIn: (transaction: Queryable) => Pick<UserRepository, 'lock'>

@@ -5,9 +5,15 @@ import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Config } from '../config.ts'
-import type { Caller } from './claims.ts'
+import type { SessionCaller } from './claims.ts'
 import { createClockSkew } from './clock-skew.ts'
-import { createTokenIssuer, type IssueToken, type StoreSession } from './issue-token.ts'
+import {
+  createTokenIssuer,
+  createTokenSigner,
+  type IssueToken,
+  type SignToken,
+  type StoreSession,
+} from './issue-token.ts'
 import { createRequireLogin, type RequireLogin } from './require-login.ts'
 import {
   createRevocationRepository,
@@ -44,7 +50,9 @@ export interface TokensDependencies {
 export interface Tokens {
   /** The public keys of the tokens; none without a private key. */
   publishedKeys: readonly PublishedKey[]
-  /** Signs a token, and stores its session. */
+  /** Signs a token. */
+  signToken: SignToken
+  /** Signs a token of a session that goes on, and stores the session. `issueLogin` answers a login. */
   issueToken: IssueToken
   /** Verifies the signature and the claims of a token. */
   verifier: TokenVerifier
@@ -63,7 +71,7 @@ export interface Tokens {
   /** Ends a session. */
   revokeSession: RevokeSession
   /** Ends the session of a token that is refreshed after its successor was used: two clients have it. */
-  revokeReusedSession: (caller: Caller) => Promise<void>
+  revokeReusedSession: (caller: SessionCaller) => Promise<void>
 }
 
 /** Creates the functions that issue, verify, check and revoke tokens. */
@@ -73,6 +81,7 @@ export async function createTokens(
 ): Promise<Tokens> {
   const { issuer, lifetimeSeconds, revocationCacheSeconds: cacheSeconds } = settings
   const { current: key, accepted: keys, published: publishedKeys } = await importSigningKeys(settings)
+  const signToken = createTokenSigner({ key, issuer, lifetimeSeconds })
   const revocations = createRevocationRepository(db)
   const getTokenUser = createGetTokenUser({
     revocationsIn: createRevocationRepository,
@@ -87,14 +96,15 @@ export async function createTokens(
     sharedNow,
     elapsed,
   })
-  const revokeReusedSession = async ({ claims, audit }: Caller): Promise<void> => {
+  const revokeReusedSession = async ({ claims, audit }: SessionCaller): Promise<void> => {
     await revokeSession(sessionIdOf(claims), claims.exp)
     validity.forgetSession(sessionIdOf(claims))
     audit.report({ name: 'token.reused', userid: claims.sub })
   }
   return {
     publishedKeys,
-    issueToken: createTokenIssuer({ key, issuer, lifetimeSeconds, storeSession }),
+    signToken,
+    issueToken: createTokenIssuer(signToken, storeSession),
     verifier: createTokenVerifier({
       keys,
       issuer,

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import { describe, expect, it } from 'vitest'
 import { someClaims } from '../../test/support/claims.ts'
-import { createTokenIssuer } from './issue-token.ts'
+import { createTokenSigner } from './issue-token.ts'
 import { importSecret } from './signing-keys.ts'
 import { createTokenVerifier } from './verify-token.ts'
 
@@ -23,13 +23,12 @@ describe('a token that was never seen', () => {
 
   it('is verified if Latchkey issued it, with the current secret or the previous one', async () => {
     const key = await importSecret(new Uint8Array(64))
-    const issue = createTokenIssuer({
+    const issue = createTokenSigner({
       key,
       issuer: CLAIMS.iss,
       lifetimeSeconds: 60,
-      storeSession: async () => undefined,
     })
-    const issued = await issue(ada(), NOW, { address: '192.0.2.7', agent: '' })
+    const { issued } = await issue(ada(), NOW)
     expect(await verify(issued.token)).toMatchObject({ sub: CLAIMS.sub, data: { name: 'Ada', role: 'user' } })
     expect(await verify(sign(CLAIMS))).toEqual(CLAIMS)
   })

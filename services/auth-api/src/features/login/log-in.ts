@@ -7,7 +7,8 @@ import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import type { Client } from '../../http/client.ts'
 import { roundUpRefusal } from '../../limits/round-up-duration.ts'
-import type { IssuedToken } from '../../tokens/issue-token.ts'
+import type { IssuedLogin } from '../../tokens/issue-token.ts'
+import type { RefreshForm } from '../../tokens/refresh-token.ts'
 import { requireFactor } from '../second-factor/require-factor.ts'
 
 type LogInCore = Pick<
@@ -20,7 +21,7 @@ type LogInCore = Pick<
   | 'notifyNewClient'
   | 'challenges'
   | 'guard'
-  | 'issueToken'
+  | 'issueLogin'
   | 'logger'
   | 'localNow'
 >
@@ -29,6 +30,8 @@ export interface Credentials {
   /** The e-mail address or the username, as `field` says. */
   username: string
   password: string
+  /** Where the client keeps a refresh token; undefined where it has not asked for one. */
+  remember?: RefreshForm | undefined
 }
 
 /**
@@ -36,13 +39,13 @@ export interface Credentials {
  * the right ones, `rate_limited`, and `overloaded` when too many logins wait.
  */
 export function createLogIn(core: LogInCore, { field }: Config['login']) {
-  const { limitLogin, users, passwords, challenges, guard, notifyNewClient, issueToken, localNow } = core
+  const { limitLogin, users, passwords, challenges, guard, notifyNewClient, issueLogin, localNow } = core
 
   async function logIn(
-    { username, password }: Credentials,
+    { username, password, remember }: Credentials,
     hashClient: HashClient,
     audit: RequestAudit,
-  ): Promise<IssuedToken> {
+  ): Promise<IssuedLogin> {
     // This comes before the database is asked: under an overload most logins end here.
     passwords.requireRoom(hashClient)
     const readAt = toNumericDate(localNow())
@@ -62,10 +65,10 @@ export function createLogIn(core: LogInCore, { field }: Config['login']) {
     if (challenges) await requireFactor({ challenges, guard }, current, audit)
     audit.report({ name: 'login.succeeded', userid: user.userid })
     await notifyNewClient(user, audit)
-    return issueToken(user, readAt, audit)
+    return issueLogin(user, readAt, audit, { remember })
   }
 
-  return (credentials: Credentials, client: Client): Promise<IssuedToken> =>
+  return (credentials: Credentials, client: Client): Promise<IssuedLogin> =>
     // Neither the answer nor its time shows whether the user exists.
     roundUpRefusal('invalid_credentials', () =>
       limitLogin(client, credentials.username, (hashClient) => logIn(credentials, hashClient, client.audit)),

@@ -3,7 +3,7 @@ import { boundedText } from '@latchkey/shared/users/storable-text.ts'
 import { MAX_LENGTH } from '@latchkey/shared/users/user.ts'
 import { z } from 'zod'
 import type { FeatureRoutes } from '../../http/feature-routes.ts'
-import { TokenResponse } from '../../tokens/token-response.ts'
+import { LoginResponse, rememberSchema, toRefreshForm } from '../../tokens/token-response.ts'
 import { createLoginCounter } from './count-logins.ts'
 import { createLogIn } from './log-in.ts'
 
@@ -17,6 +17,7 @@ const LoginBody = z
         .min(1, 'must not be empty')
         .describe('The e-mail address or the username, as LOGIN_FIELD says.'),
       password: givenPasswordSchema().min(1, 'must not be empty'),
+      remember: rememberSchema(),
     },
     'must be a JSON object',
   )
@@ -41,9 +42,13 @@ export const loginRoutes: FeatureRoutes = async (app, { core, config }) => {
           'The answer is the same whether the user or the password is wrong. Failed logins are limited by address and by account.',
         tags: ['login'],
         body: LoginBody,
-        response: { 200: TokenResponse },
+        response: { 200: LoginResponse },
       },
     },
-    (request) => count(logIn(request.body, core.clientOf(request))),
+    async (request, reply) => {
+      const { remember, ...credentials } = request.body
+      const login = { ...credentials, remember: toRefreshForm(remember) }
+      return core.answerLogin(reply, await count(logIn(login, core.clientOf(request))))
+    },
   )
 }

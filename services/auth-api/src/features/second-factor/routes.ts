@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { FACTOR_NOT_YET_REQUIRED } from '../../http/authenticate.ts'
-import { TokenResponse } from '../../tokens/token-response.ts'
+import { LoginResponse, rememberSchema, TokenResponse, toRefreshForm } from '../../tokens/token-response.ts'
 import { challengeText } from './challenges.ts'
 import { factorName } from './factor-schemas.ts'
 import { listFactors, removeFactor, renameFactor } from './manage-factors.ts'
@@ -26,6 +26,7 @@ const SecondFactorBody = z
     {
       challenge: challengeText().describe('The `challenge` of the login.'),
       code: anyCode(),
+      remember: rememberSchema(),
     },
     'must be a JSON object',
   )
@@ -102,10 +103,14 @@ export const secondFactorRoutes: FastifyPluginAsyncZod<SecondFactorRoutesOptions
           'A challenge lives five minutes, and takes five codes. Each code is accepted once. A use of a recovery code is mailed to the user. After many wrong codes, of all days together, a client that the account does not know needs a new password, a recovery code or a passkey.',
         tags: ['login'],
         body: SecondFactorBody,
-        response: { 200: TokenResponse },
+        response: { 200: LoginResponse },
       },
     },
-    (request) => verifyLoginCode(secondFactor, request.body, clientOf(request)),
+    async (request, reply) => {
+      const { remember, ...answer } = request.body
+      const login = { ...answer, remember: toRefreshForm(remember) }
+      return secondFactor.answerLogin(reply, await verifyLoginCode(secondFactor, login, clientOf(request)))
+    },
   )
 
   app.post(

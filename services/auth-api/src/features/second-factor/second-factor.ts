@@ -59,6 +59,8 @@ type FactorCore = Pick<
   | 'lockUser'
   | 'getTokenUser'
   | 'issueToken'
+  | 'issueLogin'
+  | 'answerLogin'
   | 'accountKey'
   | 'limitFactors'
   | 'knownAddresses'
@@ -107,6 +109,8 @@ export function createSecondFactor(
     lockUser: core.lockUser,
     getTokenUser: core.getTokenUser,
     issueToken: core.issueToken,
+    issueLogin: core.issueLogin,
+    answerLogin: core.answerLogin,
     accountKey: core.accountKey,
     limitFactors: core.limitFactors,
     knownAddresses: core.knownAddresses,

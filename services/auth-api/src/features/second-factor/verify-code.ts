@@ -1,7 +1,8 @@
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { toNumericDate } from '@latchkey/shared/time/clock.ts'
 import type { Client, LoggedInClient } from '../../http/client.ts'
-import type { IssuedToken } from '../../tokens/issue-token.ts'
+import type { IssuedLogin, IssuedToken } from '../../tokens/issue-token.ts'
+import type { RefreshForm } from '../../tokens/refresh-token.ts'
 import { LOGIN } from './challenges.ts'
 import type { FactorKind, SecondFactor, VerifyFactor } from './second-factor.ts'
 import { verifyLogin } from './verify-login.ts'
@@ -11,6 +12,7 @@ import { verifyStepUp } from './verify-step-up.ts'
 export interface LoginCode {
   challenge: string
   code: string
+  remember?: RefreshForm | undefined
 }
 
 /** A code, or the password of a user without a second factor; neither for a user without both. */
@@ -22,11 +24,11 @@ export interface StepUp {
 /** Exchanges the challenge of a login and a code for a token. Throws `challenge_refused`, and what `verifyLogin` throws. */
 export async function verifyLoginCode(
   secondFactor: SecondFactor,
-  { challenge: text, code }: LoginCode,
+  { challenge: text, code, remember }: LoginCode,
   client: Client,
-): Promise<IssuedToken> {
+): Promise<IssuedLogin> {
   const challenge = await secondFactor.challenges.read(text, LOGIN)
-  return verifyLogin(secondFactor, { challenge, ...verifyCode(secondFactor, code, client) }, client)
+  return verifyLogin(secondFactor, { challenge, remember, ...verifyCode(secondFactor, code, client) }, client)
 }
 
 /**

@@ -2,7 +2,8 @@ import type { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { toNumericDate } from '@latchkey/shared/time/clock.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import type { Client } from '../../http/client.ts'
-import type { IssuedToken } from '../../tokens/issue-token.ts'
+import type { IssuedLogin } from '../../tokens/issue-token.ts'
+import type { RefreshForm } from '../../tokens/refresh-token.ts'
 import { MULTI_FACTOR } from '../../tokens/require-login.ts'
 import { type Challenge, challengeRefused, LOGIN } from './challenges.ts'
 import { limitAttempt } from './factor-attempts.ts'
@@ -16,6 +17,8 @@ export interface FactorLogin {
   userid?: string
   /** The refusal where no user has the id. Default: `challenge_refused`. */
   userNotFound?: () => AppError
+  /** Where the client keeps a refresh token; undefined where it has not asked for one. */
+  remember: RefreshForm | undefined
 }
 
 /**
@@ -24,14 +27,14 @@ export interface FactorLogin {
  */
 export async function verifyLogin(
   secondFactor: SecondFactor,
-  { challenge, kind, verify, userid = challenge.sub, userNotFound = challengeRefused }: FactorLogin,
+  { challenge, kind, verify, userid = challenge.sub, userNotFound = challengeRefused, remember }: FactorLogin,
   client: Client,
-): Promise<IssuedToken> {
+): Promise<IssuedLogin> {
   const { knownAddresses, notifyNewClient, field } = secondFactor
   const followsPassword = challenge.aud === LOGIN
   const attempt = { userid, purpose: 'login', kind, challenge: challenge.jti, followsPassword } as const
   const { user, issued } = await limitAttempt(secondFactor, client, attempt, () =>
-    logIn(secondFactor, { challenge, verify, userid, userNotFound }, client),
+    logIn(secondFactor, { challenge, verify, userid, userNotFound, remember }, client),
   )
   await notifyNewClient(user, client.audit)
   await knownAddresses.remember(client, user[field] ?? user.userid)
@@ -39,10 +42,10 @@ export async function verifyLogin(
 }
 
 async function logIn(
-  { usersIn, transaction, challenges, issueToken, localNow }: SecondFactor,
-  { challenge, verify, userid, userNotFound }: Required<Omit<FactorLogin, 'kind'>>,
+  { usersIn, transaction, challenges, issueLogin, localNow }: SecondFactor,
+  { challenge, verify, userid, userNotFound, remember }: Required<Omit<FactorLogin, 'kind'>>,
   { audit }: Client,
-): Promise<{ user: User; issued: IssuedToken }> {
+): Promise<{ user: User; issued: IssuedLogin }> {
   const readAt = toNumericDate(localNow())
   const [user, amr] = await transaction(async (db) => {
     const user = await usersIn(db).lockAndFind(userid)
@@ -53,6 +56,6 @@ async function logIn(
   })
   audit.report({ name: 'login.succeeded', userid: user.userid })
   const first = challenge.aud === LOGIN ? ['pwd'] : []
-  const issued = await issueToken(user, readAt, audit, { amr: [...first, ...amr, MULTI_FACTOR] })
+  const issued = await issueLogin(user, readAt, audit, { amr: [...first, ...amr, MULTI_FACTOR], remember })
   return { user, issued }
 }

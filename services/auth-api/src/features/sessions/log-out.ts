@@ -1,6 +1,6 @@
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { Core } from '../../core.ts'
-import type { Caller } from '../../tokens/claims.ts'
+import type { SessionCaller } from '../../tokens/claims.ts'
 import { sessionIdOf } from '../../tokens/revocation-repository.ts'
 
 type LogOutCore = Pick<
@@ -9,12 +9,12 @@ type LogOutCore = Pick<
 >
 
 /**
- * Ends the session of a token. With `everywhere`, ends every token issued to the user so far, and throws `invalid_token` when
+ * Ends the session of an access or refresh token. With `everywhere`, ends every token issued to the user so far, and throws `invalid_token` when
  * the caller's own token has ended.
  */
 export async function logOut(
   core: LogOutCore,
-  caller: Caller,
+  caller: SessionCaller,
   { everywhere }: { everywhere: boolean },
 ): Promise<void> {
   try {
@@ -25,13 +25,13 @@ export async function logOut(
   }
 }
 
-async function endOneSession({ revokeSession }: LogOutCore, { claims, audit }: Caller): Promise<void> {
+async function endOneSession({ revokeSession }: LogOutCore, { claims, audit }: SessionCaller): Promise<void> {
   await revokeSession(sessionIdOf(claims), claims.exp)
   audit.report({ name: 'session.logged_out', userid: claims.sub })
 }
 
 /** A token that has ended ends no other, although this replica may remember it as valid. */
-const endAllSessions = (core: LogOutCore, { claims, audit }: Caller): Promise<void> =>
+const endAllSessions = (core: LogOutCore, { claims, audit }: SessionCaller): Promise<void> =>
   core.transaction(async (db) => {
     const user = await core.lockUser(db, claims)
     await Promise.all([

@@ -1,10 +1,20 @@
+import type { FastifyRequest, preValidationHookHandler } from 'fastify'
 import { z } from 'zod'
 import { FACTOR_NOT_YET_REQUIRED } from '../../http/authenticate.ts'
 import type { FeatureRoutes } from '../../http/feature-routes.ts'
-import { TokenResponse } from '../../tokens/token-response.ts'
+import type { SessionCaller } from '../../tokens/claims.ts'
+import { EXAMPLE_REFRESH_TOKEN, LoginResponse } from '../../tokens/token-response.ts'
+import { claimsOf, createExchangeRefreshToken, findLastingSession } from './exchange-refresh-token.ts'
 import { logOut } from './log-out.ts'
+import { findPresented, type PresentedRefreshToken } from './presented-refresh-token.ts'
 import { createRefreshToken } from './refresh-token.ts'
 import { endSession, type ListedSession, listSessions } from './user-sessions.ts'
+
+const refreshTokenSchema = () =>
+  z
+    .string('must be a string')
+    .optional()
+    .describe('The newest refresh token of the session, in place of an access token.')
 
 const LogoutBody = z
   .object(
@@ -16,7 +26,12 @@ const LogoutBody = z
     },
     'must be a JSON object',
   )
+  .extend({ refresh_token: refreshTokenSchema() })
   .meta({ id: 'Logout', examples: [{ everywhere: false }] })
+
+const RefreshBody = z
+  .object({ refresh_token: refreshTokenSchema() }, 'must be a JSON object')
+  .meta({ id: 'Refresh', examples: [{ refresh_token: EXAMPLE_REFRESH_TOKEN }] })
 
 const EXAMPLE_ID = '6a1f0f3c9b8e4d27a5c3e1b7d9f2048c6e8a0b4d1f3c5e7a9b2d4f6081a3c5e7'
 
@@ -28,10 +43,13 @@ const Sessions = z
       .array(
         z.object({
           id: z.string().describe('The id for `DELETE /sessions/{id}`. It gives no access.'),
+          remembered: z.boolean().describe('True for one that has a refresh token.'),
           current: z.boolean().describe('True for the session of this request.'),
           created_at: moment().describe('The time of the login.'),
           refreshed_at: moment().describe('The time at which its newest token was issued.'),
-          expires_at: moment().describe('The time at which it ends unless it is refreshed before.'),
+          expires_at: moment().describe(
+            'The time at which its newest token ends: the refresh token, where it has one.',
+          ),
           address: z
             .string()
             .describe('The address that requested its newest token: IPv4, or the /64 of IPv6.'),
@@ -52,6 +70,7 @@ const Sessions = z
         sessions: [
           {
             id: EXAMPLE_ID,
+            remembered: false,
             current: true,
             created_at: '2026-03-01T09:30:00.000Z',
             refreshed_at: '2026-03-01T10:27:12.000Z',
@@ -71,40 +90,55 @@ const SessionId = z.object({
     .meta({ examples: [EXAMPLE_ID] }),
 })
 
-/** Adds the refresh of a token and the logout and, where SESSIONS is `on`, the list of the own sessions and the end of one. */
+/** Adds the refresh of a token, the logout, the list of the own sessions, and the end of one. */
 export const sessionRoutes: FeatureRoutes = async (app, { core, config }) => {
   const refreshToken = createRefreshToken(core, config.tokens)
+  const exchangeRefreshToken = createExchangeRefreshToken(core, config.tokens)
+  const { refreshCookies, answerLogin } = core
+
+  // Many clients send no body, which Fastify validates as null.
+  const allowNoBody: preValidationHookHandler = (request, _reply, done) => {
+    request.body ??= {}
+    done()
+  }
+
   app.post(
     '/refreshtoken',
     {
       auth: 'signed',
-      problems: ['token_not_refreshable'],
+      config: { acceptsRefreshToken: true },
+      problems: ['token_not_refreshable', 'foreign_origin'],
+      preValidation: allowNoBody,
       schema: {
         operationId: 'refreshToken',
-        summary: 'Exchange a token in its last minutes for a new one',
+        summary: 'Exchange a refresh token, or a token in its last minutes, for a new one',
         description:
-          "The new token has the user's current name and role. As long as the new one was not used, the request can be repeated, as after a lost answer: the old token is valid until ten seconds after the first use. A refresh with it after that ends the session. REFRESH_WINDOW says how long the last minutes are.",
+          "The new token has the user's current name and role. As long as the new one was not used, the request can be repeated, as after a lost answer: the old token is valid until ten seconds after the first use. A refresh with it after that ends the session. REFRESH_WINDOW says how long the last minutes are. A refresh token, in the body or in the cookie of the login, is exchanged at any time by the same rule: the response has the next one. For the cookie, the body is `{}` and the Origin one of this service or of CORS_ORIGINS.",
         tags: ['token'],
-        response: { 200: TokenResponse },
+        body: RefreshBody.optional(),
+        response: { 200: LoginResponse },
       },
     },
-    (request) => refreshToken(core.loggedInClientOf(request)),
+    async (request, reply) => {
+      const presented = findPresented(request, request.body, refreshCookies)
+      if (!presented) return refreshToken(core.loggedInClientOf(request))
+      const { audit } = core.clientOf(request)
+      return answerLogin(reply, await exchangeRefreshToken(presented.token, presented.form, audit))
+    },
   )
 
   app.post(
     '/logout',
     {
       auth: FACTOR_NOT_YET_REQUIRED,
-      // Most clients send no body, which Fastify validates as null.
-      preValidation: (request, _reply, done) => {
-        request.body ??= {}
-        done()
-      },
+      config: { acceptsRefreshToken: true },
+      problems: ['foreign_origin'],
+      preValidation: allowNoBody,
       schema: {
         operationId: 'logout',
         summary: "End the caller's session",
         description:
-          'The tokens of a login and of its refreshes are refused from now on, on other replicas within REVOCATION_CACHE. The body may be omitted.',
+          'The tokens of a login and of its refreshes are refused from now on, on other replicas within REVOCATION_CACHE. The body may be omitted. A refresh token, in the body or in the cookie of the login, ends its session without an access token.',
         tags: ['login'],
         body: LogoutBody.optional(),
         response: { 204: z.undefined().describe('The session has ended.') },
@@ -112,12 +146,20 @@ export const sessionRoutes: FeatureRoutes = async (app, { core, config }) => {
     },
     async (request, reply) => {
       const everywhere = request.body?.everywhere ?? false
-      await logOut(core, core.loggedInClientOf(request), { everywhere })
+      const presented = findPresented(request, request.body, refreshCookies)
+      if (presented?.form === 'cookie' || refreshCookies.has(request)) refreshCookies.clear(reply)
+      await logOut(core, presented ? await callerOf(request, presented) : core.loggedInClientOf(request), {
+        everywhere,
+      })
       reply.code(204)
     },
   )
 
-  if (config.sessions.mode !== 'on') return
+  async function callerOf(request: FastifyRequest, { token }: PresentedRefreshToken): Promise<SessionCaller> {
+    const { audit } = core.clientOf(request)
+    return { claims: claimsOf(await findLastingSession(core, token), token), audit }
+  }
+
   app.get(
     '/sessions',
     {
@@ -126,7 +168,7 @@ export const sessionRoutes: FeatureRoutes = async (app, { core, config }) => {
         operationId: 'listSessions',
         summary: "The caller's sessions that have not ended",
         description:
-          'Only where SESSIONS is `on`. A session begins with a login and ends when its newest token expires, or by a logout, or by what ends every token. One that began while SESSIONS was `off` appears with its next refresh.',
+          'A session begins with a login and ends when its newest token expires, or by a logout, or by what ends every token.',
         tags: ['sessions'],
         response: { 200: Sessions },
       },
@@ -143,7 +185,7 @@ export const sessionRoutes: FeatureRoutes = async (app, { core, config }) => {
         operationId: 'endSession',
         summary: "End one of the caller's sessions",
         description:
-          'Only where SESSIONS is `on`. Its tokens are refused from now on, on other replicas within REVOCATION_CACHE. 404 for a session that has ended or that is not of the caller.',
+          'Its tokens are refused from now on, on other replicas within REVOCATION_CACHE. 404 for a session that has ended or that is not of the caller.',
         tags: ['sessions'],
         params: SessionId,
         response: { 204: z.undefined().describe('The session has ended.') },
@@ -158,6 +200,7 @@ export const sessionRoutes: FeatureRoutes = async (app, { core, config }) => {
 
 const toWire = (session: ListedSession) => ({
   id: session.id,
+  remembered: session.refresh !== undefined,
   current: session.isCurrent,
   created_at: session.createdAt.toISOString(),
   refreshed_at: session.refreshedAt.toISOString(),

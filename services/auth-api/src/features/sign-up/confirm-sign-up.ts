@@ -5,14 +5,15 @@ import type { RequestAudit } from '../../audit/request-audit.ts'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import type { Client } from '../../http/client.ts'
-import type { IssuedToken, TokenUser } from '../../tokens/issue-token.ts'
+import type { IssuedLogin, TokenUser } from '../../tokens/issue-token.ts'
+import type { RefreshForm } from '../../tokens/refresh-token.ts'
 import { guardCodeAttempt } from '../one-time-codes/guard-code-attempt.ts'
 import { requireCode } from '../one-time-codes/require-code.ts'
 import { createSignUpRepository, type SignUp } from './sign-up-repository.ts'
 
 type ConfirmSignUpCore = Pick<
   Core,
-  'limitCodes' | 'db' | 'transaction' | 'usersIn' | 'codeSecrets' | 'issueToken' | 'localNow' | 'sharedNow'
+  'limitCodes' | 'db' | 'transaction' | 'usersIn' | 'codeSecrets' | 'issueLogin' | 'localNow' | 'sharedNow'
 >
 
 export interface SignUpConfirmation {
@@ -23,6 +24,8 @@ export interface SignUpConfirmation {
   token: string
   /** A username chosen now, if the one of the sign-up is taken. */
   username?: string | undefined
+  /** Where the client keeps a refresh token; undefined where it has not asked for one. */
+  remember?: RefreshForm | undefined
 }
 
 const CODE_REFUSED = { code: 'signup_refused', name: 'signup.refused' } as const
@@ -33,7 +36,7 @@ const CODE_REFUSED = { code: 'signup_refused', name: 'signup.refused' } as const
  * `rate_limited`.
  */
 export function createConfirmSignUp(core: ConfirmSignUpCore, { attempts }: Config['reset']) {
-  const { db, transaction, usersIn, issueToken, localNow, sharedNow } = core
+  const { db, transaction, usersIn, issueLogin, localNow, sharedNow } = core
   const secrets = core.codeSecrets.signup
   const codes = { codes: createSignUpRepository(db), secrets, attempts, refusal: signUpRefused, sharedNow }
 
@@ -51,14 +54,14 @@ export function createConfirmSignUp(core: ConfirmSignUpCore, { attempts }: Confi
       return { userid, name, role: null, properties: [] }
     })
 
-  return (given: SignUpConfirmation, client: Client): Promise<IssuedToken> =>
+  return (given: SignUpConfirmation, client: Client): Promise<IssuedLogin> =>
     guardCodeAttempt(core, client, { account: given.email, ...CODE_REFUSED }, async () => {
       const { audit } = client
       const pending = await requireCode(codes, given.email, given)
       const readAt = toNumericDate(localNow())
       const username = given.username ?? pending.username
       const user = await createUser(pending, username, audit).catch(asRefusal)
-      return issueToken(user, readAt, audit)
+      return issueLogin(user, readAt, audit, { remember: given.remember })
     })
 }
 

@@ -4,7 +4,7 @@ import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import { fold, LANGUAGES } from '@latchkey/shared/users/user.ts'
 import { z } from 'zod'
 import type { FeatureRoutes } from '../../http/feature-routes.ts'
-import { TokenResponse } from '../../tokens/token-response.ts'
+import { LoginResponse, rememberSchema, toRefreshForm } from '../../tokens/token-response.ts'
 import { requestTokenSchema, sixDigitCodeSchema } from '../one-time-codes/code-schemas.ts'
 import { createConfirmSignUp } from './confirm-sign-up.ts'
 import { createRequestSignUp } from './request-sign-up.ts'
@@ -56,6 +56,7 @@ const SignUpConfirmationBody = z
       username: username()
         .optional()
         .describe('Another username, if the one that was sent with the sign-up has been taken.'),
+      remember: rememberSchema(),
     },
     'must be a JSON object',
   )
@@ -99,9 +100,13 @@ export const signUpRoutes: FeatureRoutes = async (app, { core, config }) => {
           'The code and the token of one sign-up belong together. RESET_ATTEMPTS codes may be tried. After 409 `username-taken`, the same code works with another username.',
         tags: ['sign-up'],
         body: SignUpConfirmationBody,
-        response: { 200: TokenResponse },
+        response: { 200: LoginResponse },
       },
     },
-    (request) => confirmSignUp(request.body, core.clientOf(request)),
+    async (request, reply) => {
+      const { remember, ...confirmation } = request.body
+      const given = { ...confirmation, remember: toRefreshForm(remember) }
+      return core.answerLogin(reply, await confirmSignUp(given, core.clientOf(request)))
+    },
   )
 }

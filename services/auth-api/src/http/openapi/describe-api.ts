@@ -32,7 +32,9 @@ export function createApiDescription({ examples = {} }: ApiDescriptionOptions = 
     const body = route.schema?.body
     return {
       ...(body instanceof z.ZodType ? { requestBody: describeBody(body, route.schema?.operationId) } : {}),
-      security: requiresToken(route.auth) ? [{ bearer: [] }] : [],
+      security: requiresToken(route.auth)
+        ? [{ bearer: [] }, ...(route.config?.acceptsRefreshToken ? [{}] : [])]
+        : [],
       responses: responses.describe(route),
     }
   }

@@ -2,7 +2,12 @@ import { currentPasswordSchema } from '@latchkey/shared/passwords/password-polic
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
 import { FACTOR_NOT_YET_REQUIRED } from '../../../http/authenticate.ts'
-import { TokenResponse } from '../../../tokens/token-response.ts'
+import {
+  LoginResponse,
+  rememberSchema,
+  TokenResponse,
+  toRefreshForm,
+} from '../../../tokens/token-response.ts'
 import { challengeText } from '../challenges.ts'
 import { ENROLMENT_PROBLEMS, EnrolledFactor, factorName, toEnrolledFactor } from '../factor-schemas.ts'
 import type { FactorRoutes } from '../second-factor.ts'
@@ -54,7 +59,11 @@ const Attestation = credentialWith({
   .transform((credential): RegistrationResponseJSON => ({ ...credential, clientExtensionResults: {} }))
   .describe('The result of `navigator.credentials.create`, by its method `toJSON`.')
 
-const PasskeyLogin = z.object({ credential: Assertion }, 'must be a JSON object').meta({ id: 'PasskeyLogin' })
+const PasskeyStepUp = z
+  .object({ credential: Assertion }, 'must be a JSON object')
+  .meta({ id: 'PasskeyStepUp' })
+
+const PasskeyLogin = PasskeyStepUp.extend({ remember: rememberSchema() }).meta({ id: 'PasskeyLogin' })
 
 const NewPasskey = z
   .object(
@@ -132,10 +141,14 @@ export const passkeyRoutes: FactorRoutes = async (app, { secondFactor, config })
           'Refused passkeys are limited like failed logins. A passkey whose counter went back is refused, and the audit trail has an event.',
         tags: ['login'],
         body: PasskeyLogin,
-        response: { 200: TokenResponse },
+        response: { 200: LoginResponse },
       },
     },
-    (request) => verifyPasskeyLogin(passkeys, request.body.credential, clientOf(request)),
+    async (request, reply) => {
+      const { credential, remember } = request.body
+      const login = { credential, remember: toRefreshForm(remember) }
+      return secondFactor.answerLogin(reply, await verifyPasskeyLogin(passkeys, login, clientOf(request)))
+    },
   )
 
   app.post(
@@ -164,7 +177,7 @@ export const passkeyRoutes: FactorRoutes = async (app, { secondFactor, config })
         summary: 'Step up the token by a passkey',
         description: 'The response has a token of the same session with a new `auth_time` and `amr`.',
         tags: ['login'],
-        body: PasskeyLogin,
+        body: PasskeyStepUp,
         response: { 200: TokenResponse },
       },
     },

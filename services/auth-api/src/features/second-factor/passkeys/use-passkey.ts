@@ -7,7 +7,8 @@ import type {
 import type { Client, LoggedInClient } from '../../../http/client.ts'
 import { CHALLENGE_SECONDS } from '../../../limits/factor-limiter.ts'
 import type { Caller } from '../../../tokens/claims.ts'
-import type { IssuedToken } from '../../../tokens/issue-token.ts'
+import type { IssuedLogin, IssuedToken } from '../../../tokens/issue-token.ts'
+import type { RefreshForm } from '../../../tokens/refresh-token.ts'
 import { type ChallengePurpose, LOGIN, LOGIN_WITHOUT_PASSWORD } from '../challenges.ts'
 import { verifyLogin } from '../verify-login.ts'
 import { verifyStepUp } from '../verify-step-up.ts'
@@ -45,14 +46,14 @@ export async function beginPasskeyLogin(
 /** Exchanges a signature for a token. Throws `passkey_refused`, `challenge_refused`, and what `verifyLogin` throws. */
 export async function verifyPasskeyLogin(
   passkeys: Passkeys,
-  credential: AuthenticationResponseJSON,
+  { credential, remember }: { credential: AuthenticationResponseJSON; remember: RefreshForm | undefined },
   client: Client,
-): Promise<IssuedToken> {
+): Promise<IssuedLogin> {
   const text = readSignedChallenge(credential, passkeys.party)
   const challenge = await passkeys.challenges.read(text, LOGIN, LOGIN_WITHOUT_PASSWORD)
   const isOnlyFactor = challenge.aud === LOGIN_WITHOUT_PASSWORD
   const verify = verifyPasskey(passkeys, { credential, isOnlyFactor }, client.audit)
-  const login = { challenge, kind: PASSKEY, verify }
+  const login = { challenge, kind: PASSKEY, verify, remember }
   if (!isOnlyFactor) return verifyLogin(passkeys, login, client)
   // The authenticator names the user; the signature is checked afterwards.
   const userid = fromUserHandle(credential.response.userHandle)
