@@ -12,15 +12,15 @@ afterAll(() => database[Symbol.asyncDispose]())
 
 /** The database, on which `change` runs between the reads before a transaction's lock and the lock. */
 function withChangeBeforeLock(db: Database, change: () => Promise<void>): Database {
-  const interrupt = (transaction: Queryable): Queryable['query'] =>
-    async function query(statement, values) {
+  const interrupt = (transaction: Queryable): Queryable['execute'] =>
+    async function execute(statement, values) {
       if (statement.name === 'user-lock') await change()
-      return transaction.query(statement, values)
+      return transaction.execute(statement, values)
     }
   return {
     ...db,
     transaction: (work) =>
-      db.transaction((transaction) => work({ ...transaction, query: interrupt(transaction) })),
+      db.transaction((transaction) => work({ ...transaction, execute: interrupt(transaction) })),
   }
 }
 

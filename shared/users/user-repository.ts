@@ -49,9 +49,16 @@ const findBy = (field: LoginField): Statement => ({
 })
 const FIND_BY: Record<LoginField, Statement> = { email: findBy('email'), username: findBy('username') }
 
+/**
+ * In a cluster of MySQL a lock of a row holds on one node. There the row is written, so that of two transactions that lock it on
+ * two nodes the later one is refused at its commit, and repeated.
+ */
 const LOCK: Statement = {
   name: 'user-lock',
-  text: 'select userid from users where userid = $1 for update',
+  text: {
+    postgres: 'select userid from users where userid = $1 for update',
+    mysql: 'update users set lock_toggle = 1 - lock_toggle, updated_at = updated_at where userid = $1',
+  },
 }
 
 /** The columns of a new user. */
@@ -65,7 +72,14 @@ export const NEW_USER_COLUMNS: Columns<NewUser & { userid: string }> = {
 }
 const INSERT: Statement = { name: 'user-insert', text: `insert into users ${toInsert(NEW_USER_COLUMNS)}` }
 
-const UPDATE_NAME: Statement = { name: 'user-set-name', text: 'update users set name = $2 where userid = $1' }
+/** Locks the user too, as `LOCK` does, also where the name stays. */
+const UPDATE_NAME: Statement = {
+  name: 'user-set-name',
+  text: {
+    postgres: 'update users set name = $2 where userid = $1',
+    mysql: 'update users set name = $2, lock_toggle = 1 - lock_toggle where userid = $1',
+  },
+}
 const UPDATE_EMAIL: Statement = {
   name: 'user-set-email',
   text: 'update users set email = $2 where userid = $1',
@@ -134,7 +148,7 @@ export function createUserRepository(db: Queryable) {
 
   /** Locks the user's row until the transaction ends; false when the user does not exist. */
   async function lock(userid: string): Promise<boolean> {
-    return (await db.query(LOCK, [db.toUuidValue(userid)])).length > 0
+    return (await db.execute(LOCK, [db.toUuidValue(userid)])) > 0
   }
 
   return {

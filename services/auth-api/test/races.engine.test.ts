@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import type { Database } from '@latchkey/shared/database/database.ts'
+import { openDatabase } from '@latchkey/shared/database/dialects.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { LANGUAGE_PROPERTY } from '@latchkey/shared/users/user.ts'
+import { createUserRepository, type UserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
 import { isCluster } from '@latchkey/test-support/engine.ts'
+import { serviceUrl } from '@latchkey/test-support/test-database.ts'
 import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { answer, challengeOf, codeAt, enrol, enrolUser, post } from './support/factors.ts'
@@ -213,6 +217,33 @@ describe('an account', () => {
     expect(properties.filter(({ name }) => name === LANGUAGE_PROPERTY)).toHaveLength(1)
   })
 
+  it('takes changes in turn that lock it, or store its name, also on two nodes of a cluster', async () => {
+    const elsewhere = await openDatabase(serviceUrl(app.database, 'auth-api'), { poolSize: 1 })
+    const locks = [
+      (users: UserRepository, userid: string) => users.lock(userid),
+      (users: UserRepository, userid: string) => users.setName(userid, 'Ada'),
+    ]
+    for (const lock of locks) {
+      const { userid } = await aUser(app, { name: 'Ada' })
+      const [both, arrived] = [Promise.withResolvers<void>(), new Set<Database>()]
+      const arrive = (db: Database) => void (arrived.add(db).size === 2 && both.resolve())
+      const count = (db: Database) =>
+        db.transaction(async (transaction) => {
+          const users = createUserRepository(transaction)
+          // On one server the second change waits for the lock. On two nodes both have it, and write by what both have read.
+          if (!isCluster()) arrive(db)
+          await lock(users, userid)
+          const { properties = [] } = (await users.findById(userid)) ?? {}
+          await users.setProperty(userid, 'count', String(Number(properties[0]?.value ?? 0) + 1))
+          arrive(db)
+          await both.promise
+        })
+      await Promise.all([app.database.db, elsewhere].map(count))
+      expect((await app.users.findById(userid))?.properties).toEqual([{ name: 'count', value: '2' }])
+    }
+    await elsewhere.close()
+  })
+
   it('gets one of eight new passwords', async () => {
     const user = await aUser(app)
     const token = await aToken(app, user)
@@ -285,9 +316,7 @@ describe('a second factor', () => {
     expect(await read('/profile/factors', token)).toMatchObject({ recovery_codes: 10 })
   })
 
-  // A lock of a row holds on one node of a cluster: there, two secrets that are begun at once on two nodes may both wait.
-  const isLockedForAll = !isCluster()
-  it.runIf(isLockedForAll)('is added once by its first code, and has the last secret', async () => {
+  it('is added once by its first code, and has the last secret', async () => {
     const user = await aUser(app)
     const token = await aToken(app, user)
     const begun = await atOnce(4, (on) =>
