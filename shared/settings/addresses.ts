@@ -29,6 +29,11 @@ export function findDatabaseFault(text: string): Fault | undefined {
 export const isHttpUrl = (text: string): boolean =>
   ['http:', 'https:'].includes(URL.parse(text)?.protocol ?? '')
 
+/** Returns what is wrong with the page of the links of mails, which get a fragment of their own. */
+export function findLinkFault(text: string): Fault | undefined {
+  return text.includes('#') ? { message: 'must have no #: each link adds its own' } : undefined
+}
+
 /** Returns what is wrong with a list of origins (RFC 6454). A browser sends exactly this form, and it is compared as text. */
 export function findCorsFault(items: readonly string[]): Fault | undefined {
   const origins = items.map(originOf)

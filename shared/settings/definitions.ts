@@ -11,9 +11,11 @@ import {
   findCorsFault,
   findDatabaseFault,
   findIssuerFault,
+  findLinkFault,
   findPasskeyOriginsFault,
   findProxyFault,
   findSenderFault,
+  isHttpUrl,
   isPasskeyDomain,
   isPasskeyPage,
 } from './addresses.ts'
@@ -98,6 +100,17 @@ export const SETTINGS = {
 
   DOCS_PAGE: onOrOff({ description: 'Shows the API at `/docs`.', default: ON_IN_DEV }),
   ACCOUNT_PAGES: onOrOff({ description: 'Serves the account pages at `/account/`.', default: ON_IN_DEV }),
+  MAIL_LINK_URL: optional(
+    url(['http', 'https'], {
+      findFault: findLinkFault,
+      description: 'Page that the links of mails open, with the code after a `#`.',
+      default: {
+        text: 'the account pages, where they are on and `API_SERVER` is a URL; else mails have no link',
+        derive: accountPagesOf,
+      },
+      example: 'https://app.example.com/account',
+    }),
+  ),
 
   // Tokens
   API_SERVER: setting(checked(TEXT, findIssuerFault), {
@@ -534,6 +547,13 @@ function findNamesFault(kind: string, names: readonly string[], maximum: number)
 function passkeyPageOf(environment: Environment): URL | undefined {
   const page = URL.parse(environment.API_SERVER || localServer(environment) || '')
   return page && isPasskeyPage(page) ? page : undefined
+}
+
+/** The address of the account pages, where there are some and an address is known. */
+function accountPagesOf(environment: Environment): string | undefined {
+  const { ACCOUNT_PAGES: mode = ON_IN_DEV.derive(environment, undefined), API_SERVER: given } = environment
+  const server = given || localServer(environment) || ''
+  return mode === 'on' && isHttpUrl(server) ? `${server.replace(/\/$/, '')}/account/` : undefined
 }
 
 /** The address at which `npm start` serves the API. Elsewhere only the operator knows the address. */

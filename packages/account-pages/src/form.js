@@ -134,6 +134,12 @@ export const codeField = (label = texts.code, options = {}) =>
     ...options,
   })
 
+/**
+ * Creates the field of a code of a mail, which the link of the mail fills in.
+ * @param {string | undefined} code
+ */
+export const mailedCodeField = (code) => codeField(texts.code, { value: code ?? '' })
+
 /** Creates the field of a code of an app, or of a recovery code in its place. */
 export const factorField = () =>
   codeField(texts.factorCode, {

@@ -1,6 +1,7 @@
 import { api, session, settings } from './api.js'
 import { button, find, h, links } from './element.js'
 import { describeProblem, setLanguage, texts } from './language.js'
+import { readMailLink } from './mail-link.js'
 import { Problem } from './problem.js'
 
 /** @import { Schemas } from './api.js' */
@@ -11,6 +12,7 @@ import { Problem } from './problem.js'
  * @property {string | undefined} [username]
  * @property {string | undefined} [email]
  * @property {string | undefined} [token]
+ * @property {string | undefined} [code] The code of a mail, which its link fills in.
  * @property {string | undefined} [challenge]
  * @property {string[] | undefined} [factors]
  */
@@ -22,7 +24,7 @@ import { Problem } from './problem.js'
  * @typedef {object} PrivateRoute
  * @property {true} isPrivate
  * @property {false} [isForEnrolment]
- * @property {(given: { profile: Schemas['Profile'] }) => Promise<Page>} render
+ * @property {(given: { profile: Schemas['Profile'], state: State }) => Promise<Page>} render
  */
 /** @typedef {PublicRoute | EnrolmentRoute | PrivateRoute} Route */
 
@@ -65,12 +67,13 @@ export function go(name, state = null, { replace = false, status = '' } = {}) {
 }
 
 /**
- * Begins a session, and goes on to the page that was asked for.
+ * Begins a session, and goes on to the page that was asked for, with the code that it was asked for with.
  * @param {string} token
  */
 export function enter(token, next = 'profile', status = '') {
   session.start(token)
-  return go(next, null, { replace: true, status })
+  const { next: asked, code } = stateOf()
+  return go(next, asked && code ? { code } : null, { replace: true, status })
 }
 
 /** Shows the page again, with what has changed. */
@@ -78,12 +81,17 @@ export const refresh = (status = '') => show(status)
 
 const nameOf = () => location.hash.slice(1)
 
+/** @returns {State} */
+const stateOf = () => history.state ?? {}
+
 async function show(status = '') {
   const turn = ++latest
+  readMailLink()
   const isIn = session.token() !== undefined
   const { name, route } = findRoute(isIn)
   const { isPrivate = false } = route
-  if (isPrivate && !isIn) return go('login', { next: name }, { replace: true, status })
+  const { code } = stateOf()
+  if (isPrivate && !isIn) return go('login', { next: name, code }, { replace: true, status })
   if (!isPrivate && isIn) return go(START.in, null, { replace: true, status })
   document.body.classList.add('loading')
   const page = await load(route)
@@ -116,11 +124,11 @@ function findRoute(isIn) {
  */
 async function load(route) {
   try {
-    if (!route.isPrivate) return await route.render({ state: history.state ?? {} })
+    if (!route.isPrivate) return await route.render({ state: stateOf() })
     if (route.isForEnrolment) return await route.render()
     const { data: profile } = await api.GET('/profile')
     await setLanguage(profile.language)
-    return await route.render({ profile })
+    return await route.render({ profile, state: stateOf() })
   } catch (error) {
     if (error instanceof Problem && error.slug === 'no-second-factor')
       return go('add-app', null, { replace: true, status: texts.factorNeeded })

@@ -77,7 +77,7 @@ export const parseConfig = declareConfig('auth-api', {
   },
   signUp: { mode: 'SIGN_UP', domains: 'SIGN_UP_DOMAINS' },
   notices: { failedLogins: 'NOTICE_FAILED_LOGINS', newClient: 'NOTICE_NEW_CLIENT' },
-  mail: { secret: 'MAIL_SECRET', queueUrl: 'QUEUE_URL', inboxUrl: 'INBOX_URL' },
+  mail: { secret: 'MAIL_SECRET', queueUrl: 'QUEUE_URL', inboxUrl: 'INBOX_URL', linkUrl: 'MAIL_LINK_URL' },
   database: { url: 'DATABASE_URL', poolSize: 'DATABASE_POOL' },
   log: { level: 'LOG_LEVEL' },
 })

@@ -6,6 +6,7 @@ import {
 } from '@latchkey/shared/health/dependency-failures.ts'
 import { createMails, type Mails } from '@latchkey/shared/mail/outbox/accept-mail.ts'
 import type { MailDispatcher } from '@latchkey/shared/mail/outbox/dispatch-mail.ts'
+import { createMailLink, type MailLink } from '@latchkey/shared/mail/outbox/mail-link.ts'
 import { createNotices, type SendNotice } from '@latchkey/shared/mail/outbox/mail-notices.ts'
 import { MAIL_TEMPLATES, type MailTemplates } from '@latchkey/shared/mail/outbox/mail-templates.ts'
 import { createSealer } from '@latchkey/shared/mail/outbox/seal-variables.ts'
@@ -123,6 +124,8 @@ export interface Core extends Tokens, Limits {
   notify: SendNotice
   /** Accepts the mails of Latchkey's templates. */
   mails: Mails
+  /** Returns the link of a mail. */
+  mailLink: MailLink
   /** Creates what accepts the mails of other templates. */
   mailsOf: <Templates extends MailTemplates>(templates: Templates) => Mails<Templates>
   /** Returns the audit trail of one request. */
@@ -150,7 +153,8 @@ export async function createCore(config: Config, opened: AppDependencies): Promi
   const mails = mailsOf(MAIL_TEMPLATES)
   const notify = createNotices(mails, localNow)
   const codeSecrets = createAllCodeSecrets(config)
-  const base = { ...clocks, ...data, logger, registry, failures, mails, notify, codeSecrets }
+  const mailLink = createMailLink(config.mail.linkUrl)
+  const base = { ...clocks, ...data, logger, registry, failures, mails, mailLink, notify, codeSecrets }
 
   const storeSession = createStoreSession(base)
   const tokens = await createTokens(config.tokens, { ...base, storeSession })

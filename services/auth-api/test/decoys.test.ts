@@ -51,6 +51,7 @@ function requestsFor(owner: User | undefined) {
         return 'id'
       },
     } satisfies Mails,
+    mailLink: () => undefined,
     codeSecrets: { reset: secrets, email: secrets, signup: secrets },
     hashFor: () => async () => 'hash of a password',
     sharedNow: () => 0,

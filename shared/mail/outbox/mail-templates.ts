@@ -21,6 +21,8 @@ const CODE = {
   minutes: wholeNumber,
   /** The same in seconds, where minutes are too coarse. */
   seconds: wholeNumber.optional(),
+  /** The page with the code filled in. */
+  link: z.url().optional(),
   ...ACCOUNT,
 }
 

@@ -32,7 +32,7 @@ export async function logIn({ state }) {
       } catch (problem) {
         if (!(problem instanceof Problem) || problem.slug !== 'second-factor-required') throw problem
         const { challenge, factors } = /** @type {Pick<State, 'challenge' | 'factors'>} */ (problem.members)
-        await go('second-step', { challenge, factors, next: state.next })
+        await go('second-step', { challenge, factors, next: state.next, code: state.code })
       }
     },
   })

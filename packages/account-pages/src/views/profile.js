@@ -1,24 +1,25 @@
 import { api, settings } from '../api.js'
 import { h, link, section } from '../element.js'
-import { codeField, emailField, field, form, passwordField } from '../form.js'
+import { emailField, field, form, mailedCodeField, passwordField } from '../form.js'
 import { fillText, LANGUAGES, setLanguage, texts } from '../language.js'
 import { refresh } from '../router.js'
 
 /** @import { Schemas } from '../api.js' */
 /** @import { Language } from '../language.js' */
+/** @import { State } from '../router.js' */
 
 /**
  * Shows the name, the language and the e-mail of the user.
- * @param {{ profile: Schemas['Profile'] }} given
+ * @param {{ profile: Schemas['Profile'], state: State }} given
  */
-export async function profile({ profile: user }) {
+export async function profile({ profile: user, state: { code } }) {
   return {
     title: texts.profile,
     content: [
       section(texts.about, aboutForm(user)),
       section(
         texts.emailTitle,
-        ...(user.pending_email ? [confirmForm(user.pending_email)] : []),
+        ...(user.pending_email ? [confirmForm(user.pending_email, code)] : []),
         emailForm(user),
       ),
       ...(settings.deletion
@@ -86,13 +87,14 @@ function emailForm({ email }) {
 /**
  * Confirms the new e-mail, also after a reload or on another device.
  * @param {string} email
+ * @param {string | undefined} code
  */
-function confirmForm(email) {
+function confirmForm(email, code) {
   return form({
-    fields: [h('p', {}, fillText(texts.pending, { email })), codeField()],
+    fields: [h('p', {}, fillText(texts.pending, { email })), mailedCodeField(code)],
     button: texts.confirmEmail,
-    async send({ code }) {
-      await api.POST('/profile/confirmemail', { body: { code } })
+    async send(body) {
+      await api.POST('/profile/confirmemail', { body })
       await refresh(texts.emailChanged)
     },
   })

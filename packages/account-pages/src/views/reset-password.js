@@ -1,6 +1,6 @@
 import { api } from '../api.js'
 import { h, link, links } from '../element.js'
-import { accountField, codeField, emailField, form, newPasswordField } from '../form.js'
+import { accountField, emailField, form, mailedCodeField, newPasswordField } from '../form.js'
 import { fillText, texts } from '../language.js'
 import { go } from '../router.js'
 
@@ -31,9 +31,9 @@ export async function requestReset({ state }) {
  * Confirms the code of the mail. Without the e-mail, as in another tab, it is asked for: the code is enough with it.
  * @param {{ state: State }} given
  */
-export async function confirmReset({ state: { email, token } }) {
+export async function confirmReset({ state: { email, token, code: mailed } }) {
   const confirm = form({
-    fields: email ? [codeField()] : [emailField(), codeField()],
+    fields: [...(email ? [] : [emailField()]), mailedCodeField(mailed)],
     button: texts.confirmCode,
     async send({ code, ...typed }) {
       const address = email ?? typed.email

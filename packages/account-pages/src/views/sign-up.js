@@ -1,6 +1,6 @@
 import { api } from '../api.js'
 import { h, link, links } from '../element.js'
-import { codeField, emailField, field, form, newPasswordField } from '../form.js'
+import { emailField, field, form, mailedCodeField, newPasswordField, passwordField } from '../form.js'
 import { currentLanguage, fillText, texts } from '../language.js'
 import { Problem } from '../problem.js'
 import { enter, go } from '../router.js'
@@ -35,18 +35,20 @@ export async function signUp() {
  * @param {{ state: State }} given
  * @returns {Promise<Page>}
  */
-export async function confirmSignUp({ state: { email, token } }) {
+export async function confirmSignUp({ state: { email, token, code: mailed } }) {
   if (!email || !token) return signUp()
   const other = usernameField()
   other.control.required = false
   other.element.hidden = true
+  // A stranger can sign up with this address and another password, so a link needs the one of its sign-up.
+  const password = mailed ? [passwordField('current_password', texts.signUpPassword, 'current-password')] : []
   const confirm = form({
-    fields: [codeField(), other],
+    fields: [mailedCodeField(mailed), ...password, other],
     button: texts.createAccount,
-    async send({ code, username }) {
+    async send({ code, current_password: password, username }) {
       const renamed = username ? { username } : {}
       const { data } = await api
-        .POST('/signup/confirm', { body: { email, token, code, ...renamed } })
+        .POST('/signup/confirm', { body: { email, token, code, password, ...renamed } })
         .catch(offerUsername)
       await enter(data.token, 'profile', texts.welcome)
     },

@@ -19,6 +19,7 @@ type ChangeEmailCore = Pick<
   | 'limitTakenEmails'
   | 'usersIn'
   | 'mails'
+  | 'mailLink'
   | 'notify'
   | 'codeSecrets'
   | 'sharedNow'

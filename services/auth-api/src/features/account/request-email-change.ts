@@ -9,14 +9,14 @@ import { issueCode, lifetimeOf } from '../one-time-codes/issue-code.ts'
 import { tellOwner } from '../one-time-codes/tell-owner.ts'
 import type { GuardedUser } from './account-guard.ts'
 
-type RequestEmailChangeCore = Pick<Core, 'usersIn' | 'mails' | 'codeSecrets' | 'sharedNow'>
+type RequestEmailChangeCore = Pick<Core, 'usersIn' | 'mails' | 'mailLink' | 'codeSecrets' | 'sharedNow'>
 
 /**
  * Creates the function that mails a code to the new address of a user, and ends the earlier changes. An address that another
  * user has causes the same work and the same rows: its owner gets a mail that says so, and no code confirms the change.
  */
 export function createRequestEmailChange(core: RequestEmailChangeCore, { ttlSeconds }: Config['reset']) {
-  const { usersIn, mails, sharedNow } = core
+  const { usersIn, mails, mailLink, sharedNow } = core
   const secrets = core.codeSecrets.email
 
   function acceptMail(
@@ -26,7 +26,8 @@ export function createRequestEmailChange(core: RequestEmailChangeCore, { ttlSeco
   ): Promise<string> {
     if (owner) return tellOwner(mails, transaction, owner, { template: 'email-in-use', expiresAt })
     // The mail does not contain the name: the user chose it, and the address may be somebody else's.
-    const variables = { code, ...lifetimeOf(ttlSeconds), ...accountOf({ ...user, name: null }) }
+    const link = mailLink('email', { code })
+    const variables = { code, link, ...lifetimeOf(ttlSeconds), ...accountOf({ ...user, name: null }) }
     return mails.accept(transaction, {
       template: 'email-change',
       to: email,

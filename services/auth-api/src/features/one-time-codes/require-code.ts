@@ -6,6 +6,8 @@ import type { CodeSecrets } from './code-secrets.ts'
 export interface RequireCodeDependencies<Code> {
   codes: Pick<CodeRepository<Code>, 'find' | 'countAttempt'>
   secrets: Pick<CodeSecrets, 'isHashOf'>
+  /** True where the id, which only the link of the mail contains, is taken for the token. */
+  takesId?: boolean
   /** Number of codes that may be tried. */
   attempts: number
   /** Creates the one error for every fault: the reason would only help an attacker. */
@@ -16,7 +18,7 @@ export interface RequireCodeDependencies<Code> {
 export interface GivenCode {
   /** The code of the mail: six digits. */
   code: string
-  /** The token of the request. Without it the newest code is checked. */
+  /** The token of the request, or of the link. Without it the newest code is checked. */
   token?: string | undefined
 }
 
@@ -25,13 +27,14 @@ export interface GivenCode {
  * then marks the row as used.
  */
 export async function requireCode<Code extends StoredCode & { tokenHash?: string }>(
-  { codes, secrets, attempts, refusal, sharedNow }: RequireCodeDependencies<Code>,
+  { codes, secrets, takesId = false, attempts, refusal, sharedNow }: RequireCodeDependencies<Code>,
   key: string,
   { code, token }: GivenCode,
 ): Promise<Code> {
   const found = await codes.find(key)
   const stored = found.find(
-    ({ id, tokenHash = '' }) => token === undefined || secrets.isHashOf(tokenHash, id, token),
+    ({ id, tokenHash = '' }) =>
+      token === undefined || (takesId && token === id) || secrets.isHashOf(tokenHash, id, token),
   )
   if (!stored) throw refusal()
   // The database counts before the code is compared, so that concurrent guesses cannot exceed `attempts`.

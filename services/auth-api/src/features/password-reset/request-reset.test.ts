@@ -20,6 +20,7 @@ async function variablesFor(user: User | undefined, ttlSeconds: number) {
     users: { findByLogin: async () => user },
     transaction: <Result>(work: (transaction: Transaction) => Promise<Result>) => work(aTransaction()),
     mails: { accept, acceptDecoy },
+    mailLink: () => undefined,
     codeSecrets: { reset: createCodeSecrets('reset', [new Uint8Array(64)]) },
     sharedNow: Date.now,
   })

@@ -12,7 +12,7 @@ import { issueCode, lifetimeOf } from '../one-time-codes/issue-code.ts'
 
 type RequestResetCore = Pick<
   Core,
-  'limitResets' | 'users' | 'transaction' | 'mails' | 'codeSecrets' | 'sharedNow'
+  'limitResets' | 'users' | 'transaction' | 'mails' | 'mailLink' | 'codeSecrets' | 'sharedNow'
 >
 
 /**
@@ -21,7 +21,7 @@ type RequestResetCore = Pick<
  * `rate_limited`.
  */
 export function createRequestReset(core: RequestResetCore, { ttlSeconds }: Config['reset']) {
-  const { limitResets, users, transaction, mails, sharedNow } = core
+  const { limitResets, users, transaction, mails, mailLink, sharedNow } = core
   const secrets = core.codeSecrets.reset
 
   async function findUser(email: string): Promise<User | undefined> {
@@ -34,9 +34,10 @@ export function createRequestReset(core: RequestResetCore, { ttlSeconds }: Confi
     user: User | undefined,
     { code, email, expiresAt }: { code: string; email: string; expiresAt: Date },
   ): Promise<string> {
+    const link = mailLink('reset', { email, code })
     const mail = {
       template: 'password-reset',
-      variables: { code, ...lifetimeOf(ttlSeconds), ...accountOf(user ?? { name: '', email }) },
+      variables: { code, link, ...lifetimeOf(ttlSeconds), ...accountOf(user ?? { name: '', email }) },
     } as const
     if (!user?.email) return mails.acceptDecoy(db, mail)
     return mails.accept(db, { ...mail, to: user.email, language: languageOf(user), expiresAt })

@@ -13,7 +13,7 @@ import { createSignUpRepository } from './sign-up-repository.ts'
 
 type RequestSignUpCore = Pick<
   Core,
-  'limitSignUps' | 'transaction' | 'usersIn' | 'mails' | 'codeSecrets' | 'hashFor' | 'sharedNow'
+  'limitSignUps' | 'transaction' | 'usersIn' | 'mails' | 'mailLink' | 'codeSecrets' | 'hashFor' | 'sharedNow'
 >
 
 export interface SignUpRequest {
@@ -34,7 +34,7 @@ export function createRequestSignUp(
   core: RequestSignUpCore,
   { policy, signUp: { domains }, reset: { ttlSeconds } }: Pick<Config, 'policy' | 'signUp' | 'reset'>,
 ) {
-  const { limitSignUps, transaction, usersIn, mails, hashFor, sharedNow } = core
+  const { limitSignUps, transaction, usersIn, mails, mailLink, hashFor, sharedNow } = core
   const secrets = core.codeSecrets.signup
 
   async function store(signUp: SignUpRequest, passwordHash: string): Promise<string> {
@@ -50,7 +50,7 @@ export function createRequestSignUp(
           { ...stored, name, email, username, language, passwordHash, tokenHash },
           now,
         ),
-        acceptMail(db, { email, language }, owner, { code, expiresAt: stored.expiresAt }),
+        acceptMail(db, { email, language }, owner, { ...stored, code }),
       ])
     })
     return token
@@ -60,14 +60,15 @@ export function createRequestSignUp(
     db: Transaction,
     { email, language }: { email: string; language: Language },
     owner: User | undefined,
-    { code, expiresAt }: { code: string; expiresAt: Date },
+    { id, code, expiresAt }: { id: string; code: string; expiresAt: Date },
   ): Promise<string> {
     if (owner) {
       const template = owner.deletedAt ? 'sign-up-deleted' : 'sign-up-taken'
       return tellOwner(mails, db, owner, { template, expiresAt })
     }
     // The mail does not contain the name: a stranger chose it, and the address may be somebody else's.
-    const variables = { code, ...lifetimeOf(ttlSeconds), ...accountOf({ name: null, email }) }
+    const link = mailLink('signup', { email, code, token: id })
+    const variables = { code, link, ...lifetimeOf(ttlSeconds), ...accountOf({ name: null, email }) }
     return mails.accept(db, { template: 'sign-up', to: email, language, variables, expiresAt })
   }
 

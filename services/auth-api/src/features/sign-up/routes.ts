@@ -1,4 +1,4 @@
-import { newPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
+import { givenPasswordSchema, newPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
 import { displayName, username } from '@latchkey/shared/users/account-names.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import { fold, LANGUAGES } from '@latchkey/shared/users/user.ts'
@@ -52,7 +52,12 @@ const SignUpConfirmationBody = z
     {
       email: emailAddress(),
       code: sixDigitCodeSchema(),
-      token: requestTokenSchema().describe('The token that the sign-up returned.'),
+      token: requestTokenSchema().describe(
+        'The token that the sign-up returned, or that of the link of the mail.',
+      ),
+      password: givenPasswordSchema()
+        .optional()
+        .describe('The password of the sign-up, which the token of a link needs.'),
       username: username()
         .optional()
         .describe('Another username, if the one that was sent with the sign-up has been taken.'),
@@ -92,7 +97,7 @@ export const signUpRoutes: FeatureRoutes = async (app, { core, config }) => {
   app.post(
     '/signup/confirm',
     {
-      problems: ['signup_refused', 'username_taken'],
+      problems: ['signup_refused', 'wrong_password', 'username_taken', 'overloaded'],
       schema: {
         operationId: 'confirmSignUp',
         summary: 'Create the account by the code of the mail',
