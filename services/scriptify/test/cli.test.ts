@@ -93,6 +93,17 @@ describe.concurrent('the command line', () => {
     expect((await runInProcess(['completion', 'bash'])).stdout).toContain('complete')
   })
 
+  it.each([
+    ['status', false],
+    ['logs', false],
+    ['services', false],
+    ['run', true],
+  ])('%s takes the time zone of its caller: %s', async (command, takes) => {
+    const env = { TZ: 'Asia/Tokyo' }
+    await runInProcess([command, '--help'], { env })
+    expect('TZ' in env).toBe(takes)
+  })
+
   it('shows what there is when nothing is asked for', async () => {
     const { code, stderr } = await runInProcess([])
     expect(code).toBe(2)

@@ -1,8 +1,8 @@
 import { chownSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { expect, it } from 'vitest'
-import { findProject } from './find-project.ts'
+import { describe, expect, it } from 'vitest'
+import { findConfiguredProject, findProject } from './find-project.ts'
 
 /** A folder, with a folder in a folder in it. */
 function aTree(...files: string[]) {
@@ -44,4 +44,29 @@ it.runIf(process.geteuid?.() === 0)('passes by what somebody else has left above
   expect(findProject(below)).toBe(top)
   chownSync(top, eve, eve)
   expect(findProject(below)).toBe(below)
+})
+
+describe('the project that has settings', () => {
+  const SETTINGS = '{"scriptify": {"namespaces": {"": "src/"}}}'
+
+  it.each([
+    { why: 'around a workspace', files: { 'package.json': SETTINGS, 'src/package.json': '{}' }, is: '' },
+    {
+      why: 'around two',
+      files: { 'package.json': SETTINGS, 'src/package.json': '{}', 'src/jobs/package.json': '{}' },
+      is: '',
+    },
+    {
+      why: 'of PHP around a part in JavaScript',
+      files: { 'composer.json': '{}', 'src/package.json': '{}' },
+      is: '',
+    },
+    { why: 'that is nearer', files: { 'composer.json': '{}', 'src/package.json': SETTINGS }, is: 'src' },
+    { why: 'that cannot be read', files: { 'package.json': SETTINGS, 'src/package.json': '{' }, is: 'src' },
+    { why: 'that nobody has', files: { 'package.json': '{}', 'src/package.json': '{}' }, is: 'src' },
+  ])('is the one $why', ({ files, is }) => {
+    const { top, below } = aTree(...Object.keys(files))
+    for (const [file, text] of Object.entries(files)) writeFileSync(join(top, file), text)
+    expect(findConfiguredProject(below)).toBe(join(top, is))
+  })
 })

@@ -34,6 +34,8 @@ export async function createCli({ command, systems, context = process }: CliOpti
     .showHelpAfterError('(see --help)')
     .addHelpText('after', EXAMPLES)
   const loadSystems = async () => systems ?? (await import('../services/init-systems.ts')).INIT_SYSTEMS
+  // They show times, which cron and the journal count in the machine's zone.
+  if (['services', 'status', 'logs'].includes(command ?? '')) delete context.env.TZ
   for (const load of commandsOf(command)) {
     const loaded = await load(loadSystems, context)
     // addCommand(), unlike command(), does not pass settings to the subcommand.

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { findProject } from '../classes/find-project.ts'
+import { findConfiguredProject } from '../classes/find-project.ts'
 import type { CliContext } from '../io/cli-context.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
 import { readProjectSetting } from '../project-settings.ts'
@@ -73,7 +73,7 @@ function parseUrl({ url, base }: RequestOptions, env: NodeJS.ProcessEnv): URL {
 function findBase(base: string | undefined, env: NodeJS.ProcessEnv): [label: string, text: string] {
   if (base !== undefined) return ['--base', base]
   if (env.API_SERVER) return ['API_SERVER', env.API_SERVER]
-  const own = readProjectSetting(findProject(resolve('.')), 'base', {
+  const own = readProjectSetting(findConfiguredProject(resolve('.')), 'base', {
     isValid: (value) => typeof value === 'string',
     rule: 'be a URL',
   })

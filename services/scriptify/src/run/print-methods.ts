@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { RuntimeName } from '../classes/choose-runtime.ts'
-import { findProject } from '../classes/find-project.ts'
+import { findConfiguredProject } from '../classes/find-project.ts'
 import { listProjectClasses } from '../classes/list-classes.ts'
 import type { CliContext } from '../io/cli-context.ts'
 import { CliError, EXIT } from '../io/cli-error.ts'
@@ -13,7 +13,7 @@ export async function printClasses(
   { rootdir: folder, json = false }: { rootdir?: string; json?: boolean },
   { stdout }: CliContext,
 ): Promise<void> {
-  const rootdir = folder === undefined ? findProject(resolve('.')) : resolve(folder)
+  const rootdir = folder === undefined ? findConfiguredProject(resolve('.')) : resolve(folder)
   const classes = await listProjectClasses(rootdir)
   if (classes.length === 0) {
     throw new CliError(

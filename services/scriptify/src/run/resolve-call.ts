@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { namedBootloader, type RuntimeName } from '../classes/choose-runtime.ts'
-import { findProject } from '../classes/find-project.ts'
+import { findConfiguredProject, findProject } from '../classes/find-project.ts'
 import { requireEnterableFolder, requireFile } from '../io/require-path.ts'
 import type { MethodCall } from './method-call.ts'
 import { resolveReference } from './resolve-reference.ts'
@@ -38,7 +38,8 @@ export async function resolveCall(
   const here = resolve(folder ?? '.')
   // A file that is named by its path is one of this folder.
   const isHere = folder !== undefined || (file !== undefined && existsSync(file))
-  const rootdir = isHere ? here : findProject(here)
+  const find = file === undefined ? findConfiguredProject : findProject
+  const rootdir = isHere ? here : find(here)
   requireEnterableFolder(rootdir, 'The root directory')
   // Checked before the reference, because without it the class is unknown too.
   const named = bootstrap === undefined ? undefined : getBootstrap(resolve(rootdir, bootstrap))

@@ -1,5 +1,7 @@
+import { Writable } from 'node:stream'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { exitCodeOf, formatStatus, type ServiceStatus } from './service-status.ts'
+import type { CliContext } from '../io/cli-context.ts'
+import { exitCodeOf, formatStatus, printStatus, type ServiceStatus } from './service-status.ts'
 
 const aService = (changes: Partial<ServiceStatus> = {}): ServiceStatus => ({
   name: 'importer',
@@ -37,6 +39,19 @@ describe('the table of services', () => {
   it('is cut to the width of the terminal', () => {
     const cut = formatStatus([aService({ lastLogLine: 'x'.repeat(200) })], 22)
     expect(cut).toEqual(['NAME      TEMPLATE  ST', 'importer  systemd   ac'])
+  })
+
+  it('is whole where the terminal tells no width', async () => {
+    const written: string[] = []
+    const stdout = Object.assign(
+      new Writable({ write: (text, _, done) => done(void written.push(`${text}`)) }),
+      {
+        columns: 0,
+      },
+    )
+    const context = { stdout, stderr: stdout } as unknown as CliContext
+    await printStatus([aService()], { json: false, context })
+    expect(written.join('')).toContain('importer  systemd   active')
   })
 
   it.each([

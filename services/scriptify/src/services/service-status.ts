@@ -38,9 +38,10 @@ export async function printStatus(
   services: readonly ServiceStatus[],
   { json, context: { stdout, stderr } }: { json: boolean; context: CliContext },
 ): Promise<void> {
+  // A serial console may say that it has no columns.
   const lines = json
     ? [JSON.stringify(services, undefined, 2)]
-    : formatStatus(services, stdout.columns ?? Number.POSITIVE_INFINITY)
+    : formatStatus(services, stdout.columns || Number.POSITIVE_INFINITY)
   await printLines(stdout, lines)
   for (const { environment } of services)
     await requireReadableEnvironment(environment).catch((error: Error) => printLines(stderr, [error.message]))

@@ -225,6 +225,20 @@ describe.runIf(process.getuid?.() === 0)('an installed service', () => {
     expect((await host.install('systemd', '--force', '--user', 'app')).code).toBe(0)
   })
 
+  it('names what cannot change before any option that it keeps', async () => {
+    using host = aHost()
+    expect((await host.install('systemd', '--interval', '7', '--restart', 'no')).code).toBe(0)
+    const force = (...more: string[]) => host.scriptify('install', 'probe', '--force', ...more)
+    const refused = (how: string) => ({
+      code: 2,
+      stdout: '',
+      stderr: `probe is installed ${how}: uninstall it first\n`,
+    })
+    expect(await force('--schedule', '@daily')).toEqual(refused('without a schedule'))
+    for (const template of TEMPLATES.filter((each) => each !== 'systemd'))
+      expect(await force('--template', template)).toEqual(refused('for systemd'))
+  })
+
   it('keeps the variables that an admin added, and the mode, and refuses a line that would be ignored', async () => {
     using host = aHost()
     expect((await host.install('crond', '--env', 'GIVEN=one', '--env', 'CHANGED=one')).code).toBe(0)

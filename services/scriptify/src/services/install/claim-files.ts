@@ -41,10 +41,6 @@ export async function claimFiles(
   requireMark(name, found, systems)
   const foreign = files.find(({ owner }) => owner === 'foreign')
   if (foreign) throw foreignFile(foreign)
-  const other = units.find((known) => known.system !== system && known.owner === 'own')
-  if (other !== undefined) {
-    throw new CliError(`${name} is installed for ${other.system.name}: uninstall it first`, EXIT.usage)
-  }
   if (unit === undefined) {
     await requireFreeName(service, system, systems)
     return files
@@ -54,6 +50,13 @@ export async function claimFiles(
   }
   requireExpectedKind(service, { found, extras })
   return files
+}
+
+/** Refuses to change the init system of a service: the other one would continue to start it. */
+export function requireSameSystem(name: string, system: InitSystem, { units }: FoundService): void {
+  const other = units.find((known) => known.system !== system && known.owner === 'own')
+  if (other === undefined) return
+  throw new CliError(`${name} is installed for ${other.system.name}: uninstall it first`, EXIT.usage)
 }
 
 /** Refuses to change the kind of a service: its old timer or cron job would continue to start it. */

@@ -104,6 +104,8 @@ function dropChanged(recorded: RecordedOptions, given: RecordedOptions): Recorde
     ...(given.class !== undefined && given.class !== recorded.class ? ['args'] : []),
     ...(given.user !== undefined && given.user !== recorded.user ? ['group'] : []),
     ...(given.daemon === false ? ['interval'] : []),
+    // A service that runs all the time takes no schedule, and is told so.
+    ...(given.schedule !== undefined ? ['daemon', 'interval', 'restart'] : []),
   ]
   return Object.fromEntries(
     Object.entries(recorded).filter(([name]) => !Object.hasOwn(given, name) && !dropped.includes(name)),

@@ -8,7 +8,7 @@ import { listServices } from '../list-services.ts'
 import { environmentFile } from '../paths.ts'
 import { requireServiceName } from '../service-name.ts'
 import { findAccount } from './account.ts'
-import { claimFiles, findExtras } from './claim-files.ts'
+import { claimFiles, findExtras, requireSameSystem } from './claim-files.ts'
 import { describeInstallation, reportInstallation } from './describe-installation.ts'
 import { addRecorded, type InstallOptions } from './install-options.ts'
 import { parseService } from './parse-service.ts'
@@ -46,6 +46,7 @@ async function prepare(given: InstallOptions, { systems, env }: InstallContext):
   requireServiceName(name)
   const system = await chooseSystem(given, systems)
   const found = await inspectService(name, { root, systems })
+  requireSameSystem(name, system, found)
   const { options, kept } = addRecorded(given, found)
   const parsed = parseService(options, system, systems)
   if (!options.dryRun) requireRoot('install')

@@ -32,7 +32,7 @@ function cannotBeShown(error: unknown): string {
 }
 
 const lineLength = (): number =>
-  Math.min(MAX_LINE, (process.stdout.columns ?? Number.POSITIVE_INFINITY) - MARGIN)
+  Math.min(MAX_LINE, (process.stdout.columns || Number.POSITIVE_INFINITY) - MARGIN)
 
 /** inspect() bounds arrays and strings, but prints every key of an object. */
 function firstKeys(value: unknown): unknown {
