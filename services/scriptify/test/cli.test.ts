@@ -73,6 +73,16 @@ describe.concurrent('the command line', () => {
       args: ['run', 'A::b', 'c'],
       says: 'give each of the method with --arg',
     },
+    {
+      why: 'a class without --class',
+      args: ['install', 'x', 'A::b'],
+      says: 'name the method by --class',
+    },
+    {
+      why: 'a file for a terminal',
+      args: ['terminal', import.meta.filename],
+      says: `run it by scriptify terminal < ${import.meta.filename}`,
+    },
     { why: 'a missing value', args: ['terminal', '--env'], says: 'argument missing' },
     { why: 'a word too many', args: ['terminal', 'one', 'two'], says: 'too many arguments' },
     { why: 'a choice that is none', args: ['terminal', '--runtime', 'perl'], says: 'php, node' },

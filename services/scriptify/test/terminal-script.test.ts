@@ -114,6 +114,18 @@ describe.concurrent('a node script', () => {
       script: 'process.on("uncaughtException", () => {})\nsetTimeout(() => { throw 1 })',
     },
     {
+      why: 'an exception at its top level that it handles',
+      script:
+        'process.on("uncaughtException", (e, origin) => console.log(e.message, origin))\nsetTimeout(() => console.log("later"))\nthrow new Error("z")',
+      stdout: 'z unhandledRejection\nlater\n',
+    },
+    {
+      why: 'a rejection that it handles, but not its own',
+      script: 'process.on("unhandledRejection", () => console.log("no"))\nthrow new Error("z")',
+      code: 1,
+      says: 'Error: z',
+    },
+    {
       why: 'a rejection that nothing handles',
       script: 'Promise.reject(new Error("r"))',
       code: 1,
@@ -302,6 +314,31 @@ const PHP: Case[] = [
   { why: 'exit', script: 'exit', code: 0 },
   { why: 'a message', script: 'die("bye");', stdout: 'bye' },
   { why: 'an exit of other code', script: 'eval("exit(5);");', code: 5 },
+  {
+    why: 'an error that its own handler gets, at its top level too',
+    script:
+      'set_exception_handler(function ($e) { echo "mine ", $e->getMessage(); }); throw new Exception("z");',
+    stdout: 'mine z',
+  },
+  {
+    why: 'a handler that ends it',
+    script: 'set_exception_handler(function () { exit(4); }); (function () { throw new Exception("z"); })();',
+    code: 4,
+  },
+  {
+    why: 'an error of its handler',
+    script: 'set_exception_handler(function () { throw new Exception("again"); }); throw new Exception("z");',
+    code: 1,
+    says: /again/,
+  },
+  {
+    why: 'no handler that it has put back',
+    script: 'set_exception_handler(fn () => 1); restore_exception_handler(); throw new Exception("z");',
+    code: 1,
+    says: 'Exception: z',
+  },
+  { why: 'the value of a return at its end', args: ['--execute', 'echo 1; return 2 + 3;'], stdout: '15\n' },
+  { why: 'no value of a return without one', args: ['--execute', 'return;'] },
   { why: 'an exit at its end', script: 'register_shutdown_function(fn () => exit(9));', code: 9 },
   {
     why: 'an exception with its cause',

@@ -19,12 +19,12 @@ export interface ClassContext {
   env: NodeJS.ProcessEnv
 }
 
-/** The runtime of a terminal: as requested, else that of the preload file, else that of the project, else php. */
+/** The runtime of a terminal: as requested, else that of the preload file, else that of the project; undefined if nothing decides. */
 export function chooseTerminalRuntime(
   rootdir: string,
   { runtime, preload }: { runtime: RuntimeName | undefined; preload: string | undefined },
-): RuntimeName {
-  return runtime ?? runtimeOfFile(preload) ?? runtimeOfProject(rootdir) ?? 'php'
+): RuntimeName | undefined {
+  return runtime ?? runtimeOfFile(preload) ?? runtimeOfProject(rootdir)
 }
 
 /**

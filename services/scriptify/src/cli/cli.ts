@@ -103,6 +103,8 @@ const oneLine = (message: string): string =>
 function withHint(message: string): string {
   if (message.startsWith("too many arguments for 'run'"))
     return 'too many arguments: give each of the method with --arg'
+  if (message.startsWith("too many arguments for 'install'"))
+    return 'too many arguments: name the method by --class'
   if (message.startsWith("unknown option '-v'")) return "unknown option '-v' (Did you mean --version?)"
   const [, value = '', choices = ''] = /'([^']*)' is invalid\. Allowed choices are (.*)\./.exec(message) ?? []
   const names = choices.split(', ')

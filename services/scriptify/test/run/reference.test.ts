@@ -216,6 +216,19 @@ describe.concurrent('php that is not there', () => {
   })
 })
 
+it('names the other language where nothing has chosen php', async () => {
+  const env = { SCRIPTIFY_PHP_BINARY: '/nowhere/php' }
+  const terminal = (files: Record<string, string>, ...words: string[]) =>
+    runInProcess(['terminal', '--rootdir', aProject(files), '-x', '1', ...words], { env })
+  const hint = ', or choose --runtime node\n'
+  expect(await terminal({ 'x.txt': '' })).toMatchObject({
+    code: 5,
+    stderr: expect.stringMatching(`${hint}$`),
+  })
+  for (const ended of [await terminal({ 'composer.json': '{}' }), await terminal({}, '--runtime', 'php')])
+    expect(ended).toMatchObject({ code: 5, stderr: expect.not.stringContaining(hint) })
+})
+
 describe.each(languages)('the check of install in $name', ({ name, isThere }) => {
   let language: Language
   beforeAll(async () => {

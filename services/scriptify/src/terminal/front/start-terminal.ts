@@ -62,9 +62,19 @@ async function prepareSession(
   const env = { ...ownEnv, ...environment }
   const preload = typeof requested === 'string' ? getPreload(rootdir, requested) : undefined
   const name = chooseTerminalRuntime(rootdir, { runtime, preload })
-  const backend = await BACKENDS[name]({ rootdir, env: { ...env, PATH: ownEnv.PATH } })
+  const backend = await openBackend(name, { rootdir, env: { ...env, PATH: ownEnv.PATH } })
   const ownPreload = requested === undefined ? findPreload(rootdir, backend) : undefined
   return { backend, rootdir, cwd, env, preload: preload ?? ownPreload }
+}
+
+/** The backend of a language, or of php; a machine without it may have been meant to run the other. */
+async function openBackend(name: RuntimeName | undefined, options: BackendOptions): Promise<TerminalBackend> {
+  try {
+    return await BACKENDS[name ?? 'php'](options)
+  } catch (error) {
+    if (name !== undefined || !(error instanceof CliError)) throw error
+    throw new CliError(`${error.message}, or choose --runtime node`, error.exitCode)
+  }
 }
 
 function getFolder(path: string): string {

@@ -1,9 +1,10 @@
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { CliError, EXIT, errorCode } from '../../io/cli-error.ts'
 import { parseEnvEntries } from '../../io/env-entries.ts'
 import { parseEnvFile, requireReadableEnvFile } from '../../services/env-file.ts'
 import { environmentFile } from '../../services/paths.ts'
-import { requireServiceName } from '../../services/service-name.ts'
+import { isServiceName, requireServiceName } from '../../services/service-name.ts'
 
 /** The named service's stored environment, overridden by --env entries. Throws a CliError for an invalid or unknown service or entry. */
 export async function readTerminalEnvironment(
@@ -15,6 +16,11 @@ export async function readTerminalEnvironment(
 }
 
 async function readServiceEnvironment(service: string): Promise<Record<string, string>> {
+  if (!isServiceName(service) && existsSync(service))
+    throw new CliError(
+      `${service} is a file, and terminal takes a service: run it by scriptify terminal < ${service}`,
+      EXIT.usage,
+    )
   requireServiceName(service)
   const path = environmentFile(service)
   try {

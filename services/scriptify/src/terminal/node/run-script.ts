@@ -1,11 +1,12 @@
 // The program that runs a script: run-script.ts <setup as JSON> [script]
+import type { EventEmitter } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createRequire, registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { types } from 'node:util'
 import { importModule, useProjectSyntax } from '../../classes/node/project-syntax.ts'
-import { CliError, EXIT } from '../../io/cli-error.ts'
+import { CliError } from '../../io/cli-error.ts'
 import { exitOnFailedOutput } from '../../io/standard-streams.ts'
 import { describeError, printError } from '../../run/node/describe-error.ts'
 import { watchExit } from '../../run/node/exit-watcher.ts'
@@ -25,8 +26,11 @@ hideOwnFrames()
 // It is not awaited: a script that never settles would end the process with Node's own exit code and message.
 void run(JSON.parse(setup) as ScriptSetup).catch((error) => {
   exits.permitExit()
+  // Node tells a handler of the script, which this one may have, of an error at its top level too.
+  const events: EventEmitter = process
+  if (!(error instanceof CliError)) return events.emit('uncaughtException', error, 'unhandledRejection')
   printError(describe(error))
-  process.exit(error instanceof CliError ? error.exitCode : EXIT.failed)
+  process.exit(error.exitCode)
 })
 
 async function run({ rootdir, cwd, autoloader, preload, prints, colors }: ScriptSetup): Promise<void> {

@@ -32,6 +32,9 @@ final class LastExpression
         if (self::returns($head, $tail)) {
             return self::returning($head, $tail);
         }
+        if ((Tokens::significant($tail)[0] ?? null)?->is(T_RETURN)) {
+            return ['code' => Tokens::ended($code), 'shows' => 'non-null'];
+        }
         return ['code' => Tokens::ended($code), 'shows' => 'nothing'];
     }
 

@@ -66,8 +66,14 @@ final class Script
         }
     }
 
+    /** Ends the process by an exception; throws it where the script has a handler, which php then calls. */
     public static function fail(\Throwable $error): never
     {
+        $handler = set_exception_handler(null);
+        restore_exception_handler();
+        if ($handler !== null) {
+            throw $error;
+        }
         ExitWatcher::exit(CliError::FAILED, Failure::describe($error));
     }
 }
