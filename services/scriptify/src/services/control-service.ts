@@ -77,20 +77,23 @@ interface StartedService {
 export async function startService({ name, system, commands, failure }: StartedService): Promise<void> {
   const fail = (reason: string) =>
     new CliError(`${failure}: ${reason}; see ${logOf(name, system)}`, EXIT.failed)
+  // A log tells whole seconds.
+  const startedAt = Math.floor(Date.now() / 1000) * 1000
+  const end = async () => (await describeEnd(name, system, startedAt)).join('; ')
   try {
     await controlAll(commands)
   } catch (error) {
-    throw fail([errorMessage(error), ...(await describeEnd(name, system))].join('; '))
+    throw fail(`${errorMessage(error)}; ${await end()}`)
   }
   await setTimeout(SETTLING_MS)
   const { state } = await system.state(name)
-  if (FAILED.includes(state)) throw fail(['it has ended', ...(await describeEnd(name, system))].join('; '))
+  if (FAILED.includes(state)) throw fail(`it has ended; ${await end()}`)
 }
 
-/** Describes the end of the last run: a program that could not be executed has written nothing. */
-async function describeEnd(name: string, system: InitSystem): Promise<string[]> {
+/** Describes the end of the run since a time: a program that could not be executed has written nothing. */
+async function describeEnd(name: string, system: InitSystem, since: number): Promise<string[]> {
   const { lastResult } = await system.state(name)
-  const line = await lastLogLine(name, system)
+  const line = await lastLogLine(name, system, since)
   return [
     ...(lastResult === undefined || lastResult === 'success' ? [] : [lastResult]),
     ...(line === undefined ? [] : [`its log ends with ${JSON.stringify(line)}`]),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, it } from 'vitest'
-import { printLogs } from './service-log.ts'
+import { lastLogLine, printLogs } from './service-log.ts'
 import { crond } from './systems/crond.ts'
 
 const { path: folder, remove } = mkdtempDisposableSync(join(tmpdir(), 'scriptify-logs-'))
@@ -35,6 +35,17 @@ async function show(
   stdout.end()
   return (await shown).split('\n').slice(0, -1)
 }
+
+it('has a last line, or none since a start that has written nothing', async () => {
+  const file = join(folder, 'last')
+  writeFileSync(file, LOGS.importer)
+  const system = { ...crond, log: () => ({ file }) }
+  const last = (since?: string) =>
+    lastLogLine('importer', system, since === undefined ? undefined : Date.parse(since))
+  expect(await last()).toBe('ends')
+  expect(await last('2026-11-28T04:00:00Z')).toBe('ends')
+  expect(await last('2026-11-28T04:00:01Z')).toBeUndefined()
+})
 
 describe('the logs of services', () => {
   it('are in the order of time, with the name of each', async () => {

@@ -147,10 +147,15 @@ export function logOf(name: string, system: InitSystem): string {
   return 'file' in log ? log.file : log.command
 }
 
-/** The last line that a service has written, of a failure its first one; undefined where it is unknown. */
-export async function lastLogLine(name: string, system: InitSystem): Promise<string | undefined> {
+/** The last line that a service has written since a time, of a failure its first one; undefined where it is unknown. */
+export async function lastLogLine(
+  name: string,
+  system: InitSystem,
+  since = Number.NEGATIVE_INFINITY,
+): Promise<string | undefined> {
   const text = await readEnd(name, system).catch(() => '')
-  const lines = text.split('\n').map((line) => line.replace(PREFIX, ''))
+  const isOld = (line: string) => Date.parse(TIME.exec(line)?.[1] ?? '') < since
+  const lines = text.split('\n').map((line) => (isOld(line) ? '' : line.replace(PREFIX, '')))
   // An indented line only continues the line above it.
   return (lines.findLast((line) => /^\S/.test(line)) ?? lines.findLast((line) => line.trim()))?.trim()
 }

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempDisposableSync,
   readdirSync,
@@ -28,7 +29,12 @@ const FOLDERS = /\/(?:etc\/scriptify|run|var\/log)\//g
 /** Runs the launcher of a service as its init system does, with the folders of the host below a temporary one. */
 async function launch(
   system: (typeof SYSTEMS)[number],
-  { user, environment, line = '' }: { user?: string; environment: Record<string, string>; line?: string },
+  {
+    user,
+    environment,
+    line = '',
+    program,
+  }: { user?: string; environment: Record<string, string>; line?: string; program?: string },
 ) {
   const folder = mkdtempDisposableSync(join(tmpdir(), 'scriptify-launcher-'))
   const { path } = folder
@@ -42,7 +48,11 @@ async function launch(
   const files = await renderService(
     aService({
       ...{ name: 'probe', root: '/', user },
-      command: ['/bin/sh', '-c', `env -0 > ${result}/draft && mv ${result}/draft ${result}/environment`],
+      command: [
+        program ?? '/bin/sh',
+        '-c',
+        `env -0 > ${result}/draft && mv ${result}/draft ${result}/environment`,
+      ],
       interval: undefined,
       rootdir: result,
       environment: { ...environment, LD_DEBUG: 'libs', LD_DEBUG_OUTPUT: join(loaded, 'program') },
@@ -57,17 +67,19 @@ async function launch(
     writeFileSync(target, below(file.content) + (target.endsWith('.env') ? line : ''), { mode: file.mode })
   }
   for (const each of ['run', 'var/log']) mkdirSync(join(path, each), { recursive: true })
-  const { status, stderr } = spawnSync(join(path, 'etc/scriptify/probe.run'), {
+  const { status, stdout } = spawnSync(join(path, 'etc/scriptify/probe.run'), {
     encoding: 'utf8',
     env: { PATH: '/usr/bin:/bin' },
   })
-  await waitFor(() => readdirSync(result).includes('environment'), {
-    timeoutMs: 10_000,
-    lastSeen: () => stderr,
-  })
+  const log = join(path, 'var/log/scriptify-probe.log')
+  const written = () => (existsSync(log) ? readFileSync(log, 'utf8') : stdout)
+  const isOver = () => (program ? written().includes('\n') : readdirSync(result).includes('environment'))
+  await waitFor(isOver, { timeoutMs: 10_000, lastSeen: written })
   const environmentFile = join(result, 'environment')
+  if (program) writeFileSync(environmentFile, '')
   return {
     status,
+    written: written(),
     seen: parseEnvironment(readFileSync(environmentFile, 'utf8')),
     runsAs: statSync(environmentFile).uid,
     accounts: new Set(readdirSync(loaded).map((file) => statSync(join(loaded, file)).uid)),
@@ -133,6 +145,12 @@ describe.runIf(process.getuid?.() === 0).each(SYSTEMS)('the launcher of $name', 
     expect(Object.keys(expected)).toHaveLength(14)
     expect(Object.fromEntries(Object.keys(expected).map((name) => [name, seen[name]]))).toEqual(expected)
     expect(seen).not.toHaveProperty('H')
+  })
+
+  it.each([undefined, 'nobody'])('says in one line that its program is not there, to %s', async (user) => {
+    using launched = await launch(system, { ...(user && { user }), environment: {}, program: '/nowhere/php' })
+    expect(launched.status).toBe(127)
+    expect(launched.written).toMatch(/^\S+ probe: 1: exec: \/nowhere\/php: not found\n$/)
   })
 
   it('gives a service of root its variables', async () => {
