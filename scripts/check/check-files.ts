@@ -10,7 +10,7 @@ import { findFormatFaults, parseEditorConfig } from './editor-config.ts'
 const [ROOT = join(import.meta.dirname, '../..')] = process.argv.slice(2)
 const STANDARD = join(import.meta.dirname, 'phpcs.xml')
 /** Images, and what tools write. */
-const NOT_WRITTEN = '{**/*.{png,webp},packages/account-pages/types/openapi.d.ts,**/package-lock.json}'
+const NOT_WRITTEN = '{**/*.{png,webp},packages/client/types/openapi.d.ts,**/package-lock.json}'
 /** PHP that does not parse, for tests of what is said of it. */
 const BROKEN = 'services/scriptify/test/run/php/{broken.php,src/Broken.php}'
 

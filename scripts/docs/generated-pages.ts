@@ -47,7 +47,7 @@ export async function generatePages(): Promise<GeneratedPage[]> {
   }
   return [
     ...Object.entries(pages).map(([path, sections]) => generatePage(path, sections)),
-    generateFile('packages/account-pages/types/openapi.d.ts', await describeClientTypes(openapi)),
+    generateFile('packages/client/types/openapi.d.ts', await describeClientTypes(openapi)),
     generateFile('deploy/k8s/components/monitoring/prometheus-rule.yaml', renderPrometheusRule()),
   ]
 }

@@ -4,7 +4,7 @@ import createClient from './openapi-fetch.mjs'
 import { Problem } from './problem.js'
 import { createSession } from './session.js'
 
-/** @typedef {import('../types/openapi.d.ts').components['schemas']} Schemas */
+/** @typedef {import('@latchkey/client/types/openapi.d.ts').components['schemas']} Schemas */
 
 const META = find('meta[name="latchkey-api"]')
 const ADDRESS = new URL(META.getAttribute('content') ?? '', document.baseURI).href

@@ -1,5 +1,5 @@
 /**
- * @typedef {Partial<import('../types/openapi.d.ts').components['schemas']['Problem']>} Members
+ * @typedef {Partial<import('@latchkey/client/types/openapi.d.ts').components['schemas']['Problem']>} Members
  */
 
 /** The reason for which a call or a ceremony has failed; without a `slug` there was no answer of the API. */

@@ -1,5 +1,5 @@
+import type { paths } from '@latchkey/client/types/openapi.d.ts'
 import type { Client, ClientPathsWithMethod, MaybeOptionalInit, MethodResponse } from 'openapi-fetch'
-import type { paths } from './openapi.d.ts'
 
 type Api = Client<paths>
 type Method = 'get' | 'put' | 'post' | 'delete'

@@ -1,4 +1,4 @@
-import type { components, paths } from '@latchkey/account-pages/types/openapi.d.ts'
+import type { components, paths } from '@latchkey/client/types/openapi.d.ts'
 import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
 import createClient from 'openapi-fetch'
 import { expect, it } from 'vitest'
