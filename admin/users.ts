@@ -12,6 +12,7 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { printable } from '@latchkey/text/printable.ts'
 import { describeFactors, removeAccountFactors, resealFactors } from './accounts/account-factors.ts'
+import { banAccount, unbanAccount } from './accounts/ban-account.ts'
 import {
   deleteAccount,
   restoreAccount,
@@ -52,7 +53,8 @@ export class Users {
   async list(search = '', limit = '100'): Promise<void> {
     const max = parseWholeNumber('limit', limit, 1, MAX_LISTED)
     const found = await withAdminContext(({ db }) => createManyUsersRepository(db).list(search, max + 1))
-    console.log(found.length > 0 ? describeAccounts(found.slice(0, max)) : 'No user was found.')
+    const now = Date.now()
+    console.log(found.length > 0 ? describeAccounts(found.slice(0, max), now) : 'No user was found.')
     if (found.length > max)
       console.error(`There are more than these ${max}; give a search text or a higher limit.`)
   }
@@ -60,8 +62,8 @@ export class Users {
   /** Shows a user with all properties but internal ones. */
   async show(login: string): Promise<void> {
     console.log(
-      await withAdminContext(async ({ db }) =>
-        describeAccount(await getAccount(createUserRepository(db), login)),
+      await withAdminContext(async ({ db, localNow }) =>
+        describeAccount(await getAccount(createUserRepository(db), login), localNow()),
       ),
     )
   }
@@ -107,6 +109,20 @@ export class Users {
   /** Reverts a deletion. Tokens from before stay revoked. */
   async restore(login: string): Promise<void> {
     report(await withAdminContext((context) => restoreAccount(context, login)), 'is restored')
+  }
+
+  /**
+   * Bans a user: no login and no refresh succeeds, and all tokens issued so far are revoked. `until` is a date or a time such as
+   * 2026-12-31T18:00:00Z; without one the ban has no end. The reason is recorded; the user does not see it.
+   */
+  async ban(login: string, until = '', reason = ''): Promise<void> {
+    const user = await withAdminContext((context) => banAccount(context, login, { until, reason }))
+    report(user, `is banned${until && ` until ${until}`}; Users::unban ends this`)
+  }
+
+  /** Ends the ban of a user. Tokens from before stay revoked. */
+  async unban(login: string): Promise<void> {
+    report(await withAdminContext((context) => unbanAccount(context, login)), 'is no longer banned')
   }
 
   /** Revokes all tokens issued to a user so far, and ends open password resets and changes of e-mail. */

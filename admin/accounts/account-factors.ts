@@ -1,4 +1,3 @@
-import { MAX_REASON } from '@latchkey/shared/audit/audit-repository.ts'
 import type { TextSealer } from '@latchkey/shared/secrets/sealed-text.ts'
 import { createFactorRepository, type Factor, SEALED } from '@latchkey/shared/users/factor-repository.ts'
 import { createFactorSealer } from '@latchkey/shared/users/factor-sealer.ts'
@@ -13,6 +12,7 @@ import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { AdminContext } from '../admin-context.ts'
 import { formatTable } from '../console/format-table.ts'
 import { requireNoFaults } from '../fault.ts'
+import { findLineFaults } from './ban-account.ts'
 import { recordEvent } from './record-event.ts'
 import { withLockedAccount } from './with-locked-account.ts'
 
@@ -40,12 +40,9 @@ export async function removeAccountFactors(
 }
 
 function findReasonFaults(reason: string) {
-  const length = [...reason.trim()].length
-  if (length === 0)
+  if (reason.trim() === '')
     return [{ field: 'reason', reason: 'must not be empty, for example: lost phone, ticket 4711' }]
-  return length > MAX_REASON || /\p{Cc}/u.test(reason)
-    ? [{ field: 'reason', reason: `must be one line of at most ${MAX_REASON} characters` }]
-    : []
+  return findLineFaults(reason.trim())
 }
 
 /** Describes the factors of a user, and how many recovery codes are left. */

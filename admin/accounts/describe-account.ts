@@ -1,10 +1,11 @@
 import { findSchemeName, getScheme } from '@latchkey/shared/passwords/schemes.ts'
+import { type Ban, findBan, hasConfirmedEmail } from '@latchkey/shared/users/account-state.ts'
 import type { ListedUser } from '@latchkey/shared/users/many-users-repository.ts'
 import { INTERNAL_PROPERTY_PREFIX, roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
 import { formatFields, formatTable } from '../console/format-table.ts'
 
 /** Everything an administrator may see of a user: the scheme of the hash, never the hash. */
-export function describeAccount(user: User): string {
+export function describeAccount(user: User, now: number): string {
   const validFrom = validFromOf(user)
   const properties = user.properties.filter(({ name }) => !name.startsWith(INTERNAL_PROPERTY_PREFIX))
   return formatFields([
@@ -17,12 +18,20 @@ export function describeAccount(user: User): string {
     ['created', toText(user.createdAt)],
     ['updated', toText(user.updatedAt)],
     ['deleted', toText(user.deletedAt)],
+    ['banned', describeBan(findBan(user, now))],
+    [
+      'e-mail',
+      hasConfirmedEmail(user) ? '' : 'not confirmed: the user has to set a new password by a mailed code',
+    ],
     ['tokens from', validFrom > 0 ? toText(new Date(validFrom * 1000)) : 'any time'],
     ...properties.map(({ name, value }) => [`property ${name}`, value ?? ''] as const),
   ])
 }
 
-export const describeAccounts = (users: readonly ListedUser[]): string =>
+const describeBan = (ban: Ban | undefined): string =>
+  ban ? `${ban.until?.toISOString() ?? 'for ever'} ${ban.reason}`.trim() : ''
+
+export const describeAccounts = (users: readonly ListedUser[], now: number): string =>
   formatTable(
     ['userid', 'username', 'email', 'name', 'role', 'state'],
     users.map((user) => [
@@ -31,9 +40,15 @@ export const describeAccounts = (users: readonly ListedUser[]): string =>
       user.email ?? '',
       user.name ?? '',
       user.role || 'user',
-      user.deletedAt ? `deleted ${toText(user.deletedAt)}` : 'active',
+      describeState(user, now),
     ]),
   )
+
+function describeState(user: ListedUser, now: number): string {
+  if (user.deletedAt) return `deleted ${toText(user.deletedAt)}`
+  const ban = findBan(user, now)
+  return ban ? `banned ${toText(ban.until ?? null)}`.trim() : 'active'
+}
 
 function describeHash(stored: string): string {
   const scheme = findSchemeName(stored)

@@ -10,7 +10,8 @@ interface EventKind {
 export const AUDIT_EVENTS = {
   'login.succeeded': { description: 'A login succeeded.' },
   'login.refused': {
-    description: 'A login was refused; `reason` is `unknown_user`, `deleted_user` or `wrong_password`.',
+    description:
+      'A login was refused; `reason` is `unknown_user`, `deleted_user` or `wrong_password`, or `account_banned` or `email_unconfirmed` after the right credentials.',
     isOpen: true,
   },
   'second_factor.required': {
@@ -70,6 +71,8 @@ export const AUDIT_EVENTS = {
     description: 'The owner deleted the account, or an admin if `reason` is `admin`.',
   },
   'account.restored': { description: 'An admin reverted the deletion of the user.' },
+  'account.banned': { description: 'An admin banned the user, for this `reason`.' },
+  'account.unbanned': { description: 'An admin ended the ban of the user.' },
   'new_client.noticed': {
     description: 'A login came from a new client: a mail tells the user, if there is an address.',
   },

@@ -6,6 +6,8 @@ export type ErrorCode =
   | 'insufficient_user_authentication'
   | 'second_factor_required'
   | 'foreign_origin'
+  | 'account_banned'
+  | 'email_unconfirmed'
   | 'forbidden'
   | 'email_taken'
   | 'username_taken'

@@ -2,6 +2,7 @@ import { valuesOf } from '../database/columns.ts'
 import type { Queryable, Statement } from '../database/database.ts'
 import { insertRows } from '../database/insert-rows.ts'
 import { folded } from '../database/postgres/folded.ts'
+import { BAN_PROPERTY } from './account-state.ts'
 import type { User, UserProperty } from './user.ts'
 import {
   type LoginField,
@@ -11,8 +12,8 @@ import {
   type UserRow,
 } from './user-repository.ts'
 
-/** A user of a list, without the hash and the properties, which are not read. */
-export type ListedUser = Omit<User, 'passwordHash' | 'properties' | 'updatedAt'>
+/** A user of a list, without the hash; of the properties it has the ban only. */
+export type ListedUser = Omit<User, 'passwordHash' | 'updatedAt'>
 
 /** A user with its future id; the hash is stored as it is. */
 export interface ImportedUser extends NewUser {
@@ -34,10 +35,10 @@ export interface AccountCount {
   users: number
 }
 
-type ListedRow = Pick<
-  UserRow,
-  'userid' | 'username' | 'email' | 'name' | 'role' | 'created_at' | 'deleted_at'
->
+interface ListedRow
+  extends Pick<UserRow, 'userid' | 'username' | 'email' | 'name' | 'role' | 'created_at' | 'deleted_at'> {
+  ban: string | null
+}
 
 interface HolderRow extends Pick<UserRow, 'userid' | 'username' | 'email'> {
   is_deleted: boolean | number
@@ -47,7 +48,9 @@ const FIND_ANY: Statement = { name: 'user-any', text: 'select 1 as found from us
 
 const LIST: Statement = {
   name: 'user-list',
-  text: `select userid, username, email, name, role, created_at, deleted_at from users
+  text: `select userid, username, email, name, role, created_at, deleted_at,
+      (select max(p.value) from users_property p where p.userid = users.userid and p.name = $3) as ban
+    from users
     where lower(username) like $1 escape '!' or lower(email) like $1 escape '!' or lower(name) like $1 escape '!'
     order by username limit $2`,
 }
@@ -104,7 +107,7 @@ export function createManyUsersRepository(db: Queryable) {
     async list(search: string, limit: number): Promise<ListedUser[]> {
       const literal = search.normalize('NFC').toLowerCase().replace(/[!%_]/g, '!$&')
       // As text: mysql2 sends numbers as doubles, which LIMIT does not take.
-      const rows = await db.query<ListedRow>(LIST, [`%${literal}%`, String(limit)])
+      const rows = await db.query<ListedRow>(LIST, [`%${literal}%`, String(limit), BAN_PROPERTY])
       return rows.map((row) => ({
         userid: db.fromUuidValue(row.userid),
         username: row.username,
@@ -113,6 +116,7 @@ export function createManyUsersRepository(db: Queryable) {
         role: row.role,
         createdAt: row.created_at,
         deletedAt: row.deleted_at,
+        properties: row.ban === null ? [] : [{ name: BAN_PROPERTY, value: row.ban }],
       }))
     },
 

@@ -20,6 +20,8 @@ export const PROBLEMS = {
   second_factor_required: { status: 403, title: 'Second factor required' },
   password_exposed: { status: 403, title: 'New password required' },
   foreign_origin: { status: 403, title: 'Page of another origin' },
+  account_banned: { status: 403, title: 'Account banned' },
+  email_unconfirmed: { status: 403, title: 'E-mail address not confirmed' },
   forbidden: { status: 403, title: 'Role required' },
   email_taken: { status: 409, title: 'E-mail address already in use' },
   username_taken: { status: 409, title: 'Username already in use' },

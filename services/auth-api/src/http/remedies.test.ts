@@ -21,6 +21,12 @@ it.each<{ code: ErrorCode; options?: AppErrorOptions; detail: string }>([
   { code: 'session_not_found', detail: 'Wrong; GET /sessions lists them' },
   { code: 'rate_limited', options: { retryAfterSeconds: 1 }, detail: 'Wrong; try again in a second' },
   { code: 'rate_limited', options: { retryAfterSeconds: 9 }, detail: 'Wrong; try again in 9 seconds' },
+  { code: 'account_banned', detail: 'Wrong; ask the support' },
+  {
+    code: 'account_banned',
+    options: { details: { banned_until: '2100-01-01T00:00:00.000Z' } },
+    detail: 'Wrong; try again after 2100-01-01T00:00:00.000Z',
+  },
   { code: 'email_taken', detail: 'Wrong' },
 ])('says what is wrong and what to do: $detail', ({ code, options, detail }) => {
   expect(describeError(new AppError(code, 'Wrong', options))).toBe(detail)

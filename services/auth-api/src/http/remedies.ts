@@ -38,6 +38,14 @@ const REMEDIES: Partial<Record<ErrorCode, Remedy>> & Record<ErrorReason, Remedy>
   password_exposed: {
     client: 'set a new one by POST /login/resetrequest, or use a recovery code or a passkey',
   },
+  account_banned: {
+    user: ({ details: { banned_until: until } }) =>
+      until === undefined ? 'ask the support' : `try again after ${until}`,
+  },
+  email_unconfirmed: {
+    user: 'set a new password: the code of its mail confirms the address',
+    client: 'POST /login/resetrequest sends it',
+  },
   challenge_refused: { user: 'begin again' },
   challenge_exhausted: { user: 'log in again' },
   too_many_factors: { user: 'remove one first' },

@@ -4,6 +4,7 @@ import { SignJWT } from 'jose'
 import type { RequestAudit } from '../audit/request-audit.ts'
 import type { Claims, LoginSession, UserClaims } from './claims.ts'
 import type { RefreshForm } from './refresh-token.ts'
+import { requireAdmitted } from './require-admitted.ts'
 import type { TokenKey } from './signing-keys.ts'
 
 /** The origin of the request for a token. */
@@ -59,7 +60,7 @@ export type SignToken = ReturnType<typeof createTokenSigner>
 
 /**
  * Creates the function that signs a token for `user`, as read from the database at `readAt` (whole seconds since
- * the epoch). Without a `sid` a new session begins.
+ * the epoch). Without a `sid` a new session begins. Throws what `requireAdmitted` throws.
  */
 export function createTokenSigner({ key, issuer, lifetimeSeconds }: SignTokenOptions) {
   return async (
@@ -67,6 +68,7 @@ export function createTokenSigner({ key, issuer, lifetimeSeconds }: SignTokenOpt
     readAt: number,
     { sid = randomUUID(), authTime = readAt, amr, jti = randomUUID() }: TokenSession = {},
   ): Promise<{ issued: IssuedToken; claims: Claims }> => {
+    requireAdmitted(user, readAt * 1000)
     const data = { userid: user.userid, name: user.name ?? '', role: roleOf(user) }
     const claims: Claims = {
       iss: issuer,

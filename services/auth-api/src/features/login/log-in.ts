@@ -9,6 +9,7 @@ import type { Client } from '../../http/client.ts'
 import { roundUpRefusal } from '../../limits/round-up-duration.ts'
 import type { IssuedLogin } from '../../tokens/issue-token.ts'
 import type { RefreshForm } from '../../tokens/refresh-token.ts'
+import { requireAdmitted } from '../../tokens/require-admitted.ts'
 import { requireFactor } from '../second-factor/require-factor.ts'
 
 type LogInCore = Pick<
@@ -36,7 +37,7 @@ export interface Credentials {
 
 /**
  * Exchanges credentials for a token; throws `invalid_credentials`, whatever is wrong with them, `second_factor_required` after
- * the right ones, `rate_limited`, and `overloaded` when too many logins wait.
+ * the right ones, `account_banned` and `email_unconfirmed` after everything that the account requires, `rate_limited`, and `overloaded` when too many logins wait.
  */
 export function createLogIn(core: LogInCore, { field }: Config['login']) {
   const { limitLogin, users, passwords, challenges, guard, notifyNewClient, issueLogin, localNow } = core
@@ -63,6 +64,7 @@ export function createLogIn(core: LogInCore, { field }: Config['login']) {
     // A second step that begins now begins under the hash that is stored now.
     const current = { ...user, passwordHash: verification.rehashed ?? user.passwordHash }
     if (challenges) await requireFactor({ challenges, guard }, current, audit)
+    requireAdmitted(user, localNow(), audit)
     audit.report({ name: 'login.succeeded', userid: user.userid })
     await notifyNewClient(user, audit)
     return issueLogin(user, readAt, audit, { remember })

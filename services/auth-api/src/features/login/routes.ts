@@ -3,6 +3,7 @@ import { boundedText } from '@latchkey/shared/users/storable-text.ts'
 import { MAX_LENGTH } from '@latchkey/shared/users/user.ts'
 import { z } from 'zod'
 import type { FeatureRoutes } from '../../http/feature-routes.ts'
+import { ADMISSION_PROBLEMS } from '../../tokens/require-admitted.ts'
 import { LoginResponse, rememberSchema, toRefreshForm } from '../../tokens/token-response.ts'
 import { createLoginCounter } from './count-logins.ts'
 import { createLogIn } from './log-in.ts'
@@ -33,6 +34,7 @@ export const loginRoutes: FeatureRoutes = async (app, { core, config }) => {
       problems: [
         'invalid_credentials',
         ...(core.challenges ? (['second_factor_required'] as const) : []),
+        ...ADMISSION_PROBLEMS,
         'overloaded',
       ],
       schema: {

@@ -1,5 +1,6 @@
 import type { Queryable } from '@latchkey/shared/database/database.ts'
 import { requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
+import { confirmEmail } from '@latchkey/shared/users/account-state.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import { createResetRepository, type Reset } from '@latchkey/shared/users/reset-repository.ts'
 import { fold, type User } from '@latchkey/shared/users/user.ts'
@@ -98,6 +99,7 @@ const store = (
     const users = createUserRepository(db)
     await Promise.all([
       users.setPassword(userid, passwordHash),
+      confirmEmail(users, user, passwordHash),
       revokeUserTokens(users, user, now),
       endCodes(db, userid, new Date(now)),
       audit.write(db, { name: 'password.reset', userid }),

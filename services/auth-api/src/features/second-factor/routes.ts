@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import { FACTOR_NOT_YET_REQUIRED } from '../../http/authenticate.ts'
+import { ADMISSION_PROBLEMS } from '../../tokens/require-admitted.ts'
 import { LoginResponse, rememberSchema, TokenResponse, toRefreshForm } from '../../tokens/token-response.ts'
 import { challengeText } from './challenges.ts'
 import { factorName } from './factor-schemas.ts'
@@ -95,7 +96,7 @@ export const secondFactorRoutes: FastifyPluginAsyncZod<SecondFactorRoutesOptions
   app.post(
     '/login/secondfactor',
     {
-      problems: ['second_factor_refused', 'challenge_refused', 'password_exposed'],
+      problems: ['second_factor_refused', 'challenge_refused', 'password_exposed', ...ADMISSION_PROBLEMS],
       schema: {
         operationId: 'verifyLoginCode',
         summary: 'Exchange the challenge of a login and a code for a token',

@@ -4,6 +4,7 @@ import type { User } from '@latchkey/shared/users/user.ts'
 import type { Client } from '../../http/client.ts'
 import type { IssuedLogin } from '../../tokens/issue-token.ts'
 import type { RefreshForm } from '../../tokens/refresh-token.ts'
+import { requireAdmitted } from '../../tokens/require-admitted.ts'
 import { MULTI_FACTOR } from '../../tokens/require-login.ts'
 import { type Challenge, challengeRefused, LOGIN } from './challenges.ts'
 import { limitAttempt } from './factor-attempts.ts'
@@ -54,6 +55,7 @@ async function logIn(
     await challenges.use(db, user, challenge)
     return [user, await verify(db, user)] as const
   })
+  requireAdmitted(user, localNow(), audit)
   audit.report({ name: 'login.succeeded', userid: user.userid })
   const first = challenge.aud === LOGIN ? ['pwd'] : []
   const issued = await issueLogin(user, readAt, audit, { amr: [...first, ...amr, MULTI_FACTOR], remember })

@@ -29,6 +29,7 @@ const MEMBERS: Partial<Record<ErrorCode, Record<string, unknown>>> = {
     challenge: 'eyJ0eXAiOiJjaGFsbGVuZ2UifQ.e30.c2lnbmF0dXJl',
     factors: ['totp'],
   },
+  account_banned: { banned_until: '2026-12-31T18:00:00.000Z' },
   password_refused: { violations: [{ rule: 'MINIMUM_CHARS', number: 12 }] },
 }
 

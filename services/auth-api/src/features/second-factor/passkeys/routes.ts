@@ -2,6 +2,7 @@ import { currentPasswordSchema } from '@latchkey/shared/passwords/password-polic
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
 import { FACTOR_NOT_YET_REQUIRED } from '../../../http/authenticate.ts'
+import { ADMISSION_PROBLEMS } from '../../../tokens/require-admitted.ts'
 import {
   LoginResponse,
   rememberSchema,
@@ -133,7 +134,7 @@ export const passkeyRoutes: FactorRoutes = async (app, { secondFactor, config })
   app.post(
     '/login/passkey',
     {
-      problems: ['challenge_refused', 'passkey_refused'],
+      problems: ['challenge_refused', 'passkey_refused', ...ADMISSION_PROBLEMS],
       schema: {
         operationId: 'logInByPasskey',
         summary: 'Exchange what a passkey signed for a token',
