@@ -129,6 +129,12 @@ describe('a name that no setting has', () => {
     return () => loadEnvironment({ APP_ENV: 'prod', CREDENTIALS_FILE: path })
   }
 
+  it('is refused in a file where it is no longer one, and says what became of it', async () => {
+    expect(await load('SESSIONS=off\n')).toThrow(
+      'SESSIONS in CREDENTIALS_FILE is no longer a setting: every session is listed by /sessions now. Remove the line.',
+    )
+  })
+
   it.each([
     ['TOKEN_LIFETME', 'TOKEN_LIFETIME'],
     ['CORS_ORIGIN', 'CORS_ORIGINS'],

@@ -144,9 +144,16 @@ function decodeUtf8(bytes: Buffer): string | undefined {
 /** Shorter names have too many neighbours. */
 const LONG_NAMES = Object.keys(SETTINGS).filter((name) => name.length >= 6)
 
-/** Describes each name in `source` that is almost the name of a setting. */
+/** What became of settings that are gone, for a file that still has them. */
+const FORMER: Readonly<Record<string, string>> = {
+  SESSIONS: 'every session is listed by /sessions now',
+}
+
+/** Describes each name in `source` that is almost the name of a setting, or was one. */
 export const findNameFaults = (environment: Environment, source: string): string[] =>
   Object.keys(environment).flatMap((name) => {
+    if (FORMER[name])
+      return [`${name} in ${source} is no longer a setting: ${FORMER[name]}. Remove the line.`]
     const meant = findMisspelt(name, LONG_NAMES)
     return meant ? [`${name} in ${source} is not a setting. Did you mean ${meant}?`] : []
   })

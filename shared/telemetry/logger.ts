@@ -6,6 +6,7 @@ import { rootReason } from '../errors/root-reason.ts'
 const SECRET_NAMES = [
   'password',
   'token',
+  'refresh_token',
   'code',
   'authorization',
   'cookie',

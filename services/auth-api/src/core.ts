@@ -40,6 +40,7 @@ import {
 } from './features/one-time-codes/code-secrets.ts'
 import { type Challenges, createChallenges } from './features/second-factor/challenges.ts'
 import { createIssueLogin } from './features/sessions/issue-login.ts'
+import { createFindRefreshForm, type FindRefreshForm } from './features/sessions/session-repository.ts'
 import { createStoreSession } from './features/sessions/store-session.ts'
 import { type AnswerLogin, createAnswerLogin } from './http/answer-login.ts'
 import { type Client, type ClientRequest, createClients, type LoggedInClient } from './http/client.ts'
@@ -110,6 +111,8 @@ export interface Core extends Tokens, Limits {
   challenges: Challenges | undefined
   /** Answers a login, by whatever the user has shown: a token, and a refresh token where the client has asked for a session that lasts. */
   issueLogin: IssueLogin
+  /** Finds where the client of a session keeps its refresh token. */
+  findRefreshForm: FindRefreshForm
   /** Returns the body of that answer, and sets its cookie. */
   answerLogin: AnswerLogin
   /** Reads and writes the cookie with a refresh token. */
@@ -178,6 +181,7 @@ export async function createCore(config: Config, opened: AppDependencies): Promi
     ...clients,
     synchroniseClock,
     issueLogin,
+    findRefreshForm: createFindRefreshForm(db),
     answerLogin: createAnswerLogin(refreshCookies),
     refreshCookies,
     guard,

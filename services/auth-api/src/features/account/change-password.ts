@@ -7,12 +7,12 @@ import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import type { LoggedInClient } from '../../http/client.ts'
 import type { Caller } from '../../tokens/claims.ts'
-import type { IssuedToken } from '../../tokens/issue-token.ts'
+import type { IssuedLogin } from '../../tokens/issue-token.ts'
 import type { Proof } from './begin-change.ts'
 
 type ChangePasswordCore = Pick<
   Core,
-  'transaction' | 'guard' | 'hashFor' | 'notify' | 'validity' | 'issueToken' | 'localNow'
+  'transaction' | 'guard' | 'hashFor' | 'notify' | 'validity' | 'issueLogin' | 'findRefreshForm' | 'localNow'
 >
 
 export interface PasswordChange {
@@ -22,11 +22,12 @@ export interface PasswordChange {
 }
 
 /**
- * Changes the password of a token's user, ends the open resets and every token issued so far, and returns a new one.
+ * Changes the password of a token's user, ends the open resets and every token issued so far, and begins a new session, which lasts
+ * where the former one did.
  * Throws `password_refused` with `violations`, and what the guard throws.
  */
 export function createChangePassword(core: ChangePasswordCore, policy: Config['policy']) {
-  const { transaction, guard, hashFor, notify, validity, issueToken, localNow } = core
+  const { transaction, guard, hashFor, notify, validity, issueLogin, findRefreshForm, localNow } = core
 
   /** Concurrent changes: the second fails, because the first has ended its token. */
   const store = (caller: Caller, proof: Proof, passwordHash: string): Promise<User> =>
@@ -50,14 +51,15 @@ export function createChangePassword(core: ChangePasswordCore, policy: Config['p
   return async (
     { currentPassword, password }: PasswordChange,
     caller: LoggedInClient,
-  ): Promise<IssuedToken> => {
+  ): Promise<IssuedLogin> => {
     // Cheaper than the hash of a guess, and says nothing about the current password.
     requirePolicy(password, policy)
     const proof = await guard.begin('changePassword', caller, currentPassword)
     const passwordHash = await hashFor(caller, 'known')(password)
     const readAt = toNumericDate(localNow())
+    const remember = await findRefreshForm(caller.claims)
     const user = await store(caller, proof, passwordHash)
     validity.forget(caller.claims)
-    return issueToken(user, readAt, caller.audit, proof.login)
+    return issueLogin(user, readAt, caller.audit, { ...proof.login, remember })
   }
 }

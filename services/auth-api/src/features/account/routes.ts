@@ -10,7 +10,7 @@ import { findMetadataFault } from '@latchkey/shared/users/metadata.ts'
 import { LANGUAGES } from '@latchkey/shared/users/user.ts'
 import { z } from 'zod'
 import type { FeatureRoutes } from '../../http/feature-routes.ts'
-import { TokenResponse } from '../../tokens/token-response.ts'
+import { LoginResponse } from '../../tokens/token-response.ts'
 import { sixDigitCodeSchema } from '../one-time-codes/code-schemas.ts'
 import { createChangePassword } from './change-password.ts'
 import { createConfirmEmailChange } from './confirm-email-change.ts'
@@ -163,21 +163,23 @@ export const accountRoutes: FeatureRoutes = async (app, { core, config }) => {
   app.put(
     '/profile/password',
     {
+      config: { usesRefreshCookie: true },
       auth: 'authenticated',
       problems: [...freshFactorProblems, 'wrong_password', 'password_refused', 'overloaded'],
       schema: {
         operationId: 'changePassword',
         summary: "Change the caller's password",
         description:
-          'Ends every token of the user, the one of this request too; the response has a new one. A wrong current password counts as a failed login.',
+          'Ends every token of the user, the one of this request too; the response has a new one, and a new refresh token or cookie where the session has one. A wrong current password counts as a failed login.',
         tags: ['profile'],
         body: PasswordChangeBody,
-        response: { 200: TokenResponse },
+        response: { 200: LoginResponse },
       },
     },
-    (request) => {
+    async (request, reply) => {
       const { current_password: currentPassword, password } = request.body
-      return changePassword({ currentPassword, password }, loggedInClientOf(request))
+      const change = { currentPassword, password }
+      return core.answerLogin(reply, await changePassword(change, loggedInClientOf(request)))
     },
   )
 

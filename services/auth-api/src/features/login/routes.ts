@@ -31,6 +31,7 @@ export const loginRoutes: FeatureRoutes = async (app, { core, config }) => {
   app.post(
     '/login',
     {
+      config: { usesRefreshCookie: true },
       problems: [
         'invalid_credentials',
         ...(core.challenges ? (['second_factor_required'] as const) : []),

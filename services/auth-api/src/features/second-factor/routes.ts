@@ -96,6 +96,7 @@ export const secondFactorRoutes: FastifyPluginAsyncZod<SecondFactorRoutesOptions
   app.post(
     '/login/secondfactor',
     {
+      config: { usesRefreshCookie: true },
       problems: ['second_factor_refused', 'challenge_refused', 'password_exposed', ...ADMISSION_PROBLEMS],
       schema: {
         operationId: 'verifyLoginCode',

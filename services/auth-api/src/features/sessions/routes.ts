@@ -106,7 +106,7 @@ export const sessionRoutes: FeatureRoutes = async (app, { core, config }) => {
     '/refreshtoken',
     {
       auth: 'signed',
-      config: { acceptsRefreshToken: true },
+      config: { acceptsRefreshToken: true, usesRefreshCookie: true },
       problems: ['token_not_refreshable', 'foreign_origin'],
       preValidation: allowNoBody,
       schema: {
@@ -131,7 +131,7 @@ export const sessionRoutes: FeatureRoutes = async (app, { core, config }) => {
     '/logout',
     {
       auth: FACTOR_NOT_YET_REQUIRED,
-      config: { acceptsRefreshToken: true },
+      config: { acceptsRefreshToken: true, usesRefreshCookie: true },
       problems: ['foreign_origin'],
       preValidation: allowNoBody,
       schema: {

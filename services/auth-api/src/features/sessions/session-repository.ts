@@ -6,8 +6,9 @@ import {
   valuesOf,
 } from '@latchkey/shared/database/columns.ts'
 import type { Queryable, Statement } from '@latchkey/shared/database/database.ts'
+import type { Claims } from '../../tokens/claims.ts'
 import type { RefreshForm } from '../../tokens/refresh-token.ts'
-import { isNotRevoked } from '../../tokens/revocation-repository.ts'
+import { isNotRevoked, sessionIdOf } from '../../tokens/revocation-repository.ts'
 
 /** A login session as it is stored: a login and the refreshes after it. */
 export interface StoredSession {
@@ -157,6 +158,14 @@ export function createSessionRepository(db: Queryable) {
     },
   }
 }
+
+/** Finds where the client of a session keeps its refresh token; undefined where the session has none. */
+export type FindRefreshForm = (session: Pick<Claims, 'sid'>) => Promise<RefreshForm | undefined>
+
+export const createFindRefreshForm =
+  (db: Queryable): FindRefreshForm =>
+  async (session) =>
+    (await createSessionRepository(db).findLasting(sessionIdOf(session)))?.refresh.form
 
 const hasRefresh = (session: StoredSession): session is LastingSession => session.refresh !== undefined
 

@@ -97,6 +97,7 @@ export const signUpRoutes: FeatureRoutes = async (app, { core, config }) => {
   app.post(
     '/signup/confirm',
     {
+      config: { usesRefreshCookie: true },
       problems: ['signup_refused', 'wrong_password', 'username_taken', 'overloaded'],
       schema: {
         operationId: 'confirmSignUp',

@@ -134,6 +134,7 @@ export const passkeyRoutes: FactorRoutes = async (app, { secondFactor, config })
   app.post(
     '/login/passkey',
     {
+      config: { usesRefreshCookie: true },
       problems: ['challenge_refused', 'passkey_refused', ...ADMISSION_PROBLEMS],
       schema: {
         operationId: 'logInByPasskey',
