@@ -1,7 +1,7 @@
-import { LatchkeyError, readProblem, throwNoAnswer } from './error.js'
+import { readProblem, throwNoAnswer } from './error.js'
 import { createSession } from './session.js'
 
-/** @import { BindRequest, IssuedToken, Kind, Listener, Login, Schemas, Send, SendRequest, User } from '../types/api.d.ts' */
+/** @import { BindRequest, CallOptions, IssuedToken, Listener, Login, Options, Schemas, Send, SendRequest, User } from '../types/api.d.ts' */
 
 export { LatchkeyError, NO_ANSWER } from './error.js'
 
@@ -13,15 +13,7 @@ const INSUFFICIENT = 'error="insufficient_user_authentication"'
 
 /**
  * Creates a client of Latchkey.
- * @param {object} options
- * @param {string | URL} options.url The address of the API, also below a path: `https://example.com/auth/`.
- * @param {Kind} options.session Where a session is kept: its refresh token in an HttpOnly cookie, or in `localStorage`, for
- *   all tabs; or everything in memory, for this page or process alone.
- * @param {readonly string[]} [options.origins] Other origins that get the token by `fetch`, such as that of your own API.
- * @param {(challenge: LatchkeyError) => Promise<unknown>} [options.onStepUp] Confirms the login when a request needs it
- *   (RFC 9470), by `stepUp`. The request is sent again when it resolves.
- * @param {number} [options.refreshWindowSeconds] REFRESH_WINDOW of the server, for logins with `remember: false`.
- * @param {Send} [options.fetch] Sends requests in place of the global `fetch`.
+ * @param {Options} options
  */
 export function createClient(options) {
   const { url, session: kind, origins = [], onStepUp, refreshWindowSeconds = 300 } = options
@@ -34,13 +26,13 @@ export function createClient(options) {
   /** @type {Set<Listener>} */
   const listeners = new Set()
   const session = createSession({
-    kind,
+    session: kind,
     key: `latchkey ${base}`,
     refreshWindowSeconds,
     send({ token, refreshBy, refreshToken }) {
-      if (refreshBy === 'body') return call('POST', '/refreshtoken', { refresh_token: refreshToken })
-      if (refreshBy === 'cookie') return call('POST', '/refreshtoken', {}, { credentials: 'include' })
-      return call('POST', '/refreshtoken', undefined, { headers: bearer(token) })
+      if (refreshBy === 'bearer') return call('POST', '/refreshtoken', undefined, { headers: bearer(token) })
+      const credentials = refreshBy === 'cookie' ? 'include' : 'omit'
+      return call('POST', '/refreshtoken', { refresh_token: refreshToken }, { credentials })
     },
     onUser(user, reason) {
       for (const listener of listeners) listener(user, { reason })
@@ -60,22 +52,16 @@ export function createClient(options) {
    * @param {string} method
    * @param {string} path
    * @param {unknown} [body]
-   * @param {{ headers?: Record<string, string>, credentials?: RequestCredentials }} [init]
-   * @param {Send} [by]
+   * @param {CallOptions} [options]
    */
-  async function call(method, path, body, { headers, ...init } = {}, by = sendInTime) {
+  async function call(method, path, body, { headers, credentials = 'same-origin', by = sendInTime } = {}) {
     const content = body !== undefined && { body: JSON.stringify(body) }
-    const types = content && { 'content-type': 'application/json' }
-    const request = new Request(new URL(`.${path}`, base), {
-      ...{ method, ...content, ...init },
-      headers: { ...types, ...headers },
-    })
+    const all = { ...(content && { 'content-type': 'application/json' }), ...headers }
+    const request = new Request(new URL(`.${path}`, base), { method, headers: all, credentials, ...content })
     const response = await by(request)
     if (!response.ok) throw await readProblem(response)
-    return response
-      .text()
-      .then((text) => (text ? JSON.parse(text) : undefined))
-      .catch(throwNoAnswer)
+    const text = response.text()
+    return text.then((given) => (given ? JSON.parse(given) : undefined)).catch(throwNoAnswer)
   }
 
   /**
@@ -95,7 +81,7 @@ export function createClient(options) {
     if (needsStepUp ? !onStepUp : token === hopeless) return response
     if (needsStepUp) await stepUpOnce(response)
     const isByApi = new URL(request.url).origin === base.origin
-    const next = await (needsStepUp ? session.token() : session.heal(token, isByApi))
+    const next = await (needsStepUp ? session.token() : session.token(token, isByApi))
     if (!next) return response
     again.headers.set('authorization', `Bearer ${next}`)
     const second = await by(again)
@@ -114,7 +100,7 @@ export function createClient(options) {
 
   /** @type {SendRequest} */
   const request = async (method, path, ...[body]) =>
-    keep(await call(method, path, body, {}, (sent) => sendWithToken(sent, sendInTime)))
+    keep(await call(method, path, body, { by: (sent) => sendWithToken(sent, sendInTime) }))
 
   /** @type {BindRequest} */
   const bind =
@@ -142,25 +128,24 @@ export function createClient(options) {
     const isCookie = remember && kind === 'cookie'
     const how = remember && { remember: isCookie ? 'cookie' : true }
     // A browser takes the cookie of another origin only with credentials.
-    const answer = await call('POST', path, { ...body, ...how }, isCookie ? { credentials: 'include' } : {})
-    return keep(answer).data
+    const credentials = isCookie ? 'include' : 'same-origin'
+    return keep(await call('POST', path, { ...body, ...how }, { credentials })).data
   }
 
   /**
    * Logs out here and in all tabs. Throws where the server cannot be told: the session goes on there.
-   * @param {{ everywhere?: boolean }} body
+   * @param {{ everywhere?: boolean }} [given]
    */
   async function logOut({ everywhere = false } = {}) {
-    if (everywhere) await session.token().catch(Object)
     const now = session.read()
     if (!now) return
     session.forget('logged-out')
-    const isBearer = everywhere || now.refreshBy === 'bearer'
-    const body = isBearer ? { everywhere } : { refresh_token: now.refreshToken }
-    const headers = isBearer ? bearer(now.token) : {}
-    const credentials = kind === 'cookie' ? 'include' : 'omit'
+    const headers = now.refreshBy === 'bearer' ? bearer(now.token) : {}
+    const credentials = now.refreshBy === 'cookie' ? 'include' : 'omit'
+    const body = { everywhere, refresh_token: now.refreshToken }
     const told = session.alone(() => call('POST', '/logout', body, { headers, credentials }))
     await told.catch((error) => {
+      // The session had ended.
       if (error.status !== 401) throw error
     })
   }

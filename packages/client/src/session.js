@@ -1,8 +1,7 @@
 import { LatchkeyError } from './error.js'
 import { createStore, readClaims } from './store.js'
 
-/** @import { IssuedToken, Kind, Reason, User } from '../types/api.d.ts' */
-/** @import { Saved } from './store.js' */
+/** @import { IssuedToken, Reason, Saved, SessionOptions } from '../types/api.d.ts' */
 
 /** Above 2^31 - 1 ms a timer fires at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
@@ -11,23 +10,17 @@ const SHORTEST_PAUSE_MS = 1_000
 /** Pauses of the timer after refreshes that fail: each is twice as long, less a random half of it. */
 const FIRST_PAUSE_MS = 2_000
 const LONGEST_PAUSE_MS = 60_000
-/** A session with a refresh token is refreshed this long before its access token expires. */
+/** A refresh token is used this long before the access token expires, less a random part of it. */
 const MARGIN_MS = 60_000
-/** Spreads the refreshes of many clients, as a share of the time before the expiry. */
 const SPREAD = 0.2
 /** The longest time for which another tab is waited for. */
 const LOCK_MS = 30_000
 
 /**
- * Keeps the session of a client, and its token fresh. `send` sends a refresh; `onUser` is called when the user has changed.
- * @param {object} given
- * @param {Kind} given.kind
- * @param {string} given.key The name of the session in the browser.
- * @param {number} given.refreshWindowSeconds REFRESH_WINDOW of the server.
- * @param {(session: Saved) => Promise<IssuedToken>} given.send
- * @param {(user: User | undefined, reason: Reason) => void} given.onUser
+ * Keeps the session of a client, and its token fresh.
+ * @param {SessionOptions} options
  */
-export function createSession({ kind, key, refreshWindowSeconds, send, onUser }) {
+export function createSession({ session: kind, key, refreshWindowSeconds, send, onUser }) {
   const end = new AbortController()
   const { signal } = end
   const { hasTabs, read, write } = createStore({ kind, key, signal, onChange: () => settle('other-tab') })
@@ -54,9 +47,9 @@ export function createSession({ kind, key, refreshWindowSeconds, send, onUser })
   /**
    * Goes on with the token of an answer: of a login, or one that replaces the token of the session.
    * @param {IssuedToken} answer
-   * @param {Partial<Saved>} more
+   * @param {Partial<Saved>} [attempt]
    */
-  function start({ token, data, refresh_token: refreshToken, refresh_expires_at }, more = {}) {
+  function start({ token, data, refresh_token: refreshToken, refresh_expires_at }, attempt) {
     const before = read()
     const { iat, exp, sid } = readClaims(token)
     /** @type {Pick<Saved, 'isShared' | 'refreshBy' | 'refreshToken'>} */
@@ -64,11 +57,9 @@ export function createSession({ kind, key, refreshWindowSeconds, send, onUser })
     if (refresh_expires_at)
       rest = { isShared: true, refreshBy: refreshToken ? 'body' : 'cookie', refreshToken }
     else if (before && readClaims(before.token).sid === sid) rest = before
-    const { isShared, refreshBy } = rest
     // The lifetime is used and not `exp`: the clock of this machine may be wrong.
-    const expiresAt = Date.now() + (exp - iat) * 1000
+    write({ ...rest, ...attempt, token, user: data, expiresAt: Date.now() + (exp - iat) * 1000 })
     failures = 0
-    write({ token, user: data, expiresAt, isShared, refreshBy, refreshToken: rest.refreshToken, ...more })
     settle('logged-in')
   }
 
@@ -82,34 +73,23 @@ export function createSession({ kind, key, refreshWindowSeconds, send, onUser })
    * Returns a token that is valid for some time, or nothing where nobody is logged in. Throws where it has expired and cannot
    * be refreshed now.
    * @param {string} [refused] A token that a server has refused.
+   * @param {boolean} [isByApi] False where that is another server, with reasons of its own.
    */
-  async function token(refused) {
+  async function token(refused, isByApi) {
     const session = read()
     if (!session || (session.token !== refused && Date.now() < dueAt(session))) return session?.token
+    if (session.token === refused && session.refreshBy === 'bearer') {
+      if (isByApi) forget('ended')
+      return undefined
+    }
     refreshing ??= alone(() => refresh(session.token, refused)).finally(() => {
       refreshing = undefined
     })
-    try {
-      await refreshing
-    } catch (error) {
+    await refreshing.catch((error) => {
       const now = read()
       if (!now || now.token === refused || Date.now() >= now.expiresAt) throw error
-    }
+    })
     return read()?.token
-  }
-
-  /**
-   * Returns a token in place of one that a server has refused, or nothing where there is none.
-   * @param {string} refused
-   * @param {boolean} isByApi False where another server has refused it, for reasons of its own.
-   * @returns {Promise<string | undefined>}
-   */
-  async function heal(refused, isByApi) {
-    const session = read()
-    if (session?.token !== refused) return session?.token
-    if (session.refreshBy !== 'bearer') return token(refused)
-    if (isByApi) forget('ended')
-    return undefined
   }
 
   /**
@@ -140,14 +120,14 @@ export function createSession({ kind, key, refreshWindowSeconds, send, onUser })
     if (type.endsWith(':token-not-refreshable'))
       // The clock of this machine is ahead: the token is valid, and comes into its last minutes later.
       return write({ ...next, expiresAt: Date.now() + windowOf(session) * 1.5 })
-    if (!type.endsWith(':invalid-token') && !type.endsWith(':invalid-input')) {
+    if (!/:invalid-(token|input)$/.test(type)) {
       write(next)
       throw answer
     }
     // Without its cookie, which a browser may refuse, a session goes on as long as its access token can be refreshed.
-    if (session.refreshBy !== 'cookie' || stale === refused || Date.now() >= session.expiresAt)
-      return forget('ended')
-    write({ ...next, refreshBy: 'bearer' })
+    if (session.refreshBy === 'cookie' && stale !== refused && Date.now() < session.expiresAt)
+      return write({ ...next, refreshBy: 'bearer' })
+    forget('ended')
   }
 
   /** @param {Saved} session */
@@ -173,16 +153,14 @@ export function createSession({ kind, key, refreshWindowSeconds, send, onUser })
    */
   async function alone(run) {
     const locks = hasTabs ? globalThis.navigator?.locks : undefined
-    if (!locks) return run()
-    let isRunning = false
+    /** @type {Promise<void> | undefined} */
+    let running
     const runOnce = () => {
-      isRunning = true
-      return run()
+      running ??= run()
+      return running
     }
-    await locks.request(key, { signal: AbortSignal.timeout(LOCK_MS) }, runOnce).catch((error) => {
-      if (isRunning) throw error
-      return run()
-    })
+    if (!locks) return runOnce()
+    await locks.request(key, { signal: AbortSignal.timeout(LOCK_MS) }, runOnce).catch(runOnce)
   }
 
   /** Waits for the next refresh. A page that nobody sees refreshes once it is shown, unless its session would end. */
@@ -193,14 +171,13 @@ export function createSession({ kind, key, refreshWindowSeconds, send, onUser })
     if (!session || signal.aborted || (session.refreshBy !== 'bearer' && !isSeen)) return
     const backoff = failures && Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS)
     const wait = Math.max(dueAt(session) - Date.now(), pauseLeft(), backoff * (1 - Math.random() / 2))
-    timer = setTimeout(tick, Math.min(wait, LONGEST_TIMER_MS))
+    const run = () => void token().catch(Object).finally(schedule)
+    timer = setTimeout(run, Math.min(wait, LONGEST_TIMER_MS))
     // In Node it keeps no process running.
     Object(timer).unref?.()
   }
 
-  const tick = () => void token().catch(Object).finally(schedule)
-
-  // Timers are late after the machine has slept, and a page of the bfcache has missed what other tabs did.
+  /** Timers are late after the machine has slept, and a page of the bfcache has missed what other tabs did. */
   function wake() {
     failures = 0
     settle('other-tab')
@@ -213,5 +190,5 @@ export function createSession({ kind, key, refreshWindowSeconds, send, onUser })
     end.abort()
     clearTimeout(timer)
   }
-  return { read, token, heal, start, forget, alone, close }
+  return { read, token, start, forget, alone, close }
 }

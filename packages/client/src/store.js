@@ -1,30 +1,17 @@
-/** @import { Kind, User } from '../types/api.d.ts' */
-
-/**
- * @typedef {object} Saved What is kept of a session.
- * @property {string} token The access token.
- * @property {number} expiresAt When that expires, in milliseconds, by the clock of this machine.
- * @property {User} user
- * @property {'body' | 'cookie' | 'bearer'} refreshBy What a refresh sends: a refresh token, or the access token alone.
- * @property {string | undefined} [refreshToken]
- * @property {boolean} isShared True where all tabs have the session.
- * @property {number} [attemptedAt] When a refresh was last sent.
- * @property {number} [pauseMs] How long no other one is sent after that.
- */
+/** @import { Options, Saved } from '../types/api.d.ts' */
 
 /**
  * Keeps a session for all tabs in `localStorage`. One that is not shared is kept in memory, and so is each where the kind is
  * `memory` or the browser has no room. `onChange` is called after a change by another tab.
- * @param {{ kind: Kind, key: string, signal: AbortSignal, onChange: () => void }} given
+ * @param {{ kind: Options['session'], key: string, signal: AbortSignal, onChange: () => void }} given
  */
 export function createStore({ kind, key, signal, onChange }) {
   const storage = kind === 'memory' ? undefined : openStorage()
   /** @type {Saved | undefined} */
   let kept
-  if (storage)
-    globalThis.addEventListener?.('storage', (event) => [key, null].includes(event.key) && onChange(), {
-      signal,
-    })
+  /** @param {StorageEvent} event */
+  const hear = (event) => [key, null].includes(event.key) && onChange()
+  if (storage) globalThis.addEventListener?.('storage', hear, { signal })
   return {
     hasTabs: storage !== undefined,
     /** @returns {Saved | undefined} */
@@ -52,10 +39,7 @@ function openStorage() {
   }
 }
 
-/**
- * @param {string | null | undefined} text
- * @returns {Saved | undefined}
- */
+/** @type {(text: string | null | undefined) => Saved | undefined} */
 function parse(text) {
   try {
     const saved = JSON.parse(text ?? 'null')
@@ -68,8 +52,7 @@ function parse(text) {
 
 /**
  * Reads the payload of a token. Only the server can tell if it is genuine.
- * @param {string} token
- * @returns {{ iat: number, exp: number, sid: string }}
+ * @type {(token: string) => { iat: number, exp: number, sid: string }}
  */
 export function readClaims(token) {
   const payload = (token.split('.')[1] ?? '').replaceAll('-', '+').replaceAll('_', '/')

@@ -1,3 +1,4 @@
+import type { LatchkeyError } from '../src/error.js'
 import type { components, paths } from './openapi.d.ts'
 
 /** The requests and the answers of the API, by the names of its description. */
@@ -57,5 +58,54 @@ export type Login<Body> = Omit<Body, 'remember'> & { remember?: boolean }
 /** Sends a `Request`, as `fetch` does. */
 export type Send = (request: Request) => Promise<Response>
 
-/** Where a client keeps its session. */
-export type Kind = 'cookie' | 'storage' | 'memory'
+export interface Options {
+  /** The address of the API, also below a path: `https://example.com/auth/`. */
+  url: string | URL
+  /**
+   * Where a session is kept: its refresh token in an HttpOnly cookie, or in `localStorage`, for all tabs; or everything in
+   * memory, for this page or process alone.
+   */
+  session: 'cookie' | 'storage' | 'memory'
+  /** Other origins that get the token by `fetch`, such as that of your own API. */
+  origins?: readonly string[]
+  /** Confirms the login when a request needs it (RFC 9470). The request is sent again when it resolves. */
+  onStepUp?: (challenge: LatchkeyError) => Promise<unknown>
+  /** REFRESH_WINDOW of the server, for logins with `remember: false`. Default 300. */
+  refreshWindowSeconds?: number
+  /** Sends requests in place of the global `fetch`. */
+  fetch?: Send
+}
+
+/** What is kept of a session. */
+export interface Saved {
+  /** The access token. */
+  token: string
+  /** When that expires, in milliseconds, by the clock of this machine. */
+  expiresAt: number
+  user: User
+  /** What a refresh sends: a refresh token, or the access token alone. */
+  refreshBy: 'body' | 'cookie' | 'bearer'
+  refreshToken?: string | undefined
+  /** True where all tabs have the session. */
+  isShared: boolean
+  /** When a refresh was last sent. */
+  attemptedAt?: number
+  /** How long no other one is sent after that. */
+  pauseMs?: number
+}
+
+/** What a session needs of its client. */
+export interface SessionOptions extends Pick<Required<Options>, 'session' | 'refreshWindowSeconds'> {
+  /** The name of the session in the browser. */
+  key: string
+  /** Sends a refresh. */
+  send: (session: Saved) => Promise<IssuedToken>
+  onUser: (user: User | undefined, reason: Reason) => void
+}
+
+/** What a call of the API sends beside its body, and by what. */
+export interface CallOptions {
+  headers?: Record<string, string>
+  credentials?: RequestCredentials
+  by?: Send
+}
