@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { CommandWords } from '../../src/io/replace-process.ts'
 import { type Ended, runInProcess } from '../run-in-process.ts'
 import { findPhpMachine, hasDocker, MAIN, type PhpMachine, ROOT } from '../terminal-docker.ts'
+import { callHere } from './call-here.ts'
 
 const HERE = `${ROOT}/services/scriptify/test/run`
 
@@ -20,7 +21,9 @@ export interface Language {
   sh(script: string): Promise<Ended>
   /** `scriptify run` with these words; here only the method has a process. */
   run(args: readonly string[]): Promise<Ended>
-  /** The same in a process, as from a shell. */
+  /** `scriptify run --print` of a method with these arguments; a method of TypeScript runs in this process. */
+  call(reference: string, args: readonly string[]): Promise<Ended>
+  /** `scriptify run` in a process, as from a shell. */
   runFromShell(args: readonly string[]): Promise<Ended>
 }
 
@@ -52,11 +55,16 @@ export async function startLanguage(name: 'php' | 'node'): Promise<Language> {
   const here = machine === undefined ? { env: process.env, cwd: project } : onMachine(machine, project)
   const run = (args: readonly string[]) =>
     runInProcess(['run', '--rootdir', project, ...bootstrapOf(name, args), ...args], here)
+  const call = (reference: string, args: readonly string[]) =>
+    name === 'node'
+      ? callHere(project, reference, args)
+      : run([reference, ...args.flatMap((arg) => ['--arg', arg]), '--print'])
   return {
     name,
     project,
     sh,
     run,
+    call,
     runFromShell,
   }
 }

@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { runInProcess } from '../run-in-process.ts'
 import { MAIN } from '../terminal-docker.ts'
 import { startTypist } from '../terminal-pty.ts'
+import { callHere, describeHere } from './call-here.ts'
 import { type Language, startLanguage } from './language.ts'
 
 /** A folder with these files, and nothing else. */
@@ -175,7 +176,7 @@ describe.concurrent('a method in TypeScript', () => {
       says: 'cannot be constructed',
     },
   ])('refuses $why with $code', async ({ reference, code, says }) => {
-    const ended = await node.run([reference])
+    const ended = await node.call(reference, [])
     expect({ ...ended, stderr: '' }).toEqual({ code, stdout: '', stderr: '' })
     expect(ended.stderr).toMatch(/^[^\n]+\n$/)
     expect(ended.stderr).toContain(says)
@@ -192,7 +193,7 @@ describe.concurrent('a method in TypeScript', () => {
     'passed-on.ts#default::secret',
     'passed-on.ts#Again::secret',
   ])('is not called as %s, which is private where it is written', async (reference) => {
-    const { code, stderr } = await node.run([`src/${reference}`])
+    const { code, stderr } = await node.call(`src/${reference}`, [])
     expect({ code, stderr }).toEqual({
       code: 3,
       stderr: `The method ${reference.split('#')[1]} is not public\n`,
@@ -207,7 +208,7 @@ describe.concurrent('a method in TypeScript', () => {
   ])(
     'has the documentation of $reference from where it is written',
     async ({ reference, shows, parameter }) => {
-      const { stdout } = await node.run([`src/${reference}`, '--showdocs'])
+      const { stdout } = await describeHere(node.project, `src/${reference}`)
       expect(stdout).toBe(`${shows}\n\nUsage: scriptify run 'src/${reference}' --arg <${parameter}>\n`)
     },
   )
@@ -245,7 +246,7 @@ describe.concurrent('a method in TypeScript', () => {
         interface Opt { a: number }
         export default class { take(value: ${type}) { return value } }`,
     })
-    const ended = await runIn(folder, ['run', 'take.ts#default::take', '--arg', arg, '--print'])
+    const ended = await callHere(folder, 'take.ts#default::take', [arg])
     expect(ended).toEqual({ code: 0, stdout: `${prints}\n`, stderr: '' })
   })
 
@@ -255,7 +256,7 @@ describe.concurrent('a method in TypeScript', () => {
   })
 
   it('has the documentation of a function', async () => {
-    const { stdout } = await node.run(['src/probe.ts#greet', '--showdocs'])
+    const { stdout } = await describeHere(node.project, 'src/probe.ts#greet')
     expect(stdout).toBe(
       "Usage: scriptify run 'src/probe.ts#greet' --arg <name: string> [--arg <greeting = 'Hello'>]\n",
     )

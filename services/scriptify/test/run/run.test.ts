@@ -135,8 +135,7 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
       { types: 'no type', args: ['untyped', '5'], prints: '"5"' },
       { types: 'text, whatever it looks like', args: ['text', 'true'], prints: '"true"' },
     ])('gets $types', async ({ args: [method, ...values], prints }) => {
-      const words = values.flatMap((value) => ['--arg', value])
-      const ended = await language.run([`\\App\\Typed::${method}`, ...words, '--print'])
+      const ended = await language.call(`\\App\\Typed::${method}`, values)
       expect({ ...ended, stdout: ended.stdout.trim() }).toEqual({ code: 0, stdout: prints, stderr: '' })
     })
 
@@ -168,8 +167,7 @@ describe.concurrent.each(languages)('run in $name', ({ name, isThere }) => {
       { args: ['sum', '1', 'x'], says: /^Argument 2, "x", does not fit <\.{0,3}numbers: .*>\n$/ },
       { args: ['clock', 'x'], says: /^Argument 1, "x", does not fit <clock: .*Clock>.*\n$/ },
     ])('refuses $args, which its types cannot hold, with 2', async ({ args: [method, ...values], says }) => {
-      const words = values.flatMap((value) => ['--arg', value])
-      const ended = await language.run([`\\App\\Typed::${method}`, ...words])
+      const ended = await language.call(`\\App\\Typed::${method}`, values)
       expect(ended).toEqual({ code: 2, stdout: '', stderr: expect.stringMatching(says) })
     })
 

@@ -1,14 +1,14 @@
 import { pathToFileURL } from 'node:url'
 import { printableLines } from '@latchkey/text/printable.ts'
 import { importModule, useProjectSyntax } from '../../classes/node/project-syntax.ts'
-import { CliError, EXIT, errorMessage } from '../../io/cli-error.ts'
-import { parseExactJson } from '../../io/exact-json.ts'
+import { CliError, EXIT } from '../../io/cli-error.ts'
 import { requireEnterableFolder, requireReadableFile } from '../../io/require-path.ts'
 import { exitOnFailedOutput } from '../../io/standard-streams.ts'
 import type { CallerOptions } from '../method-call.ts'
 import { callRepeatedly } from './daemon.ts'
 import { describeError, MAX_FRAMES, printError } from './describe-error.ts'
 import { type ExitWatcher, watchExit } from './exit-watcher.ts'
+import { readArguments } from './read-arguments.ts'
 import { asClass, displayName, findTarget, namesClass, requireCallable, type Target } from './target.ts'
 
 /** Calls, checks or documents the method, and ends the process on failure. */
@@ -77,35 +77,6 @@ async function printDocs(target: Target, { text }: CallerOptions): Promise<void>
 async function printClassMethods(exports: Record<string, unknown>, options: CallerOptions): Promise<void> {
   const { listMethods } = await import('./list-methods.ts')
   process.stdout.write(printableLines(await listMethods(exports, options)))
-}
-
-/** The values of the arguments, by the types of the parameters; throws a CliError (2) for one that does not fit. */
-async function readArguments(target: Target, { args, jsonArgs = [] }: CallerOptions): Promise<unknown[]> {
-  if (args.length === 0) return []
-  const { readSignature } = await import('../../classes/node/signature.ts')
-  const { parameters } = readSignature(target)
-  return args.map((text, index) => {
-    const argument = jsonArgs.includes(index) ? parseJson(text, index) : text
-    const rest = parameters.at(-1)
-    const parameter = parameters[index] ?? rest
-    if (parameter === undefined) return argument
-    const found = parameter.read(argument)
-    if (found.length > 0) return found[0]
-    const shown = JSON.stringify(argument).replace(/^(.{40}).+$/su, '$1…')
-    const choices = parameter.read.choices === undefined ? '' : `: give ${parameter.read.choices.join(', ')}`
-    throw new CliError(
-      `Argument ${index + 1}, ${shown}, does not fit <${parameter.text}>${choices}`,
-      EXIT.usage,
-    )
-  })
-}
-
-function parseJson(text: string, index: number): unknown {
-  try {
-    return parseExactJson(text)
-  } catch (error) {
-    throw new CliError(`Argument ${index + 1} is not JSON: ${errorMessage(error)}`, EXIT.usage)
-  }
 }
 
 async function callTarget(target: Target, args: unknown[], options: CallerOptions): Promise<void> {
