@@ -18,11 +18,20 @@ export interface SessionKind<Held> {
   pairOf(held: Held): string
   /** The first moment at which it can be refreshed, and the first at which it can no more. */
   windowOf(held: Held): { from: number; to: number }
+  /** The moment at which it can no more be used without a refresh. */
+  usableUntil(held: Held): number
+  /** The times for which a machine sleeps. */
+  sleepsMs: readonly number[]
 }
+
+/** Around the grace, the memory of a replica, and the lifetime of an access token. */
+const SLEEPS_MS = [0, 1, 900, 5_001, 9_999, 10_001, 60_000, 250_000, 3_000_000]
+const DAY_MS = 86_400_000
+
+const expOf = (token: string) => (decodeJwt(token).exp ?? 0) * 1000
 
 /** The specification's session: an access token, which is refreshed in its last minutes. */
 export function bearerSessions(replicas: Replicas, login: object): SessionKind<string> {
-  const expOf = (token: string) => (decodeJwt(token).exp ?? 0) * 1000
   return {
     begin: async () => String((await replicas.send(0, { url: '/login', payload: login })).body.token),
     use: async (replica, token) =>
@@ -35,23 +44,58 @@ export function bearerSessions(replicas: Replicas, login: object): SessionKind<s
     },
     pairOf: (token) => decodeJwt(token).jti ?? '',
     windowOf: (token) => ({ from: expOf(token) - 300_000, to: expOf(token) }),
+    usableUntil: expOf,
+    sleepsMs: SLEEPS_MS,
+  }
+}
+
+export interface LastingTokens {
+  token: string
+  refresh_token: string
+  refresh_expires_at: string
+}
+
+/** A session that lasts: an access token, and a refresh token, which is exchanged at any time. */
+export function lastingSessions(replicas: Replicas, login: object): SessionKind<LastingTokens> {
+  const answer = (body: Record<string, unknown>) => body as unknown as LastingTokens
+  return {
+    async begin() {
+      const payload = { ...login, remember: true }
+      return answer((await replicas.send(0, { url: '/login', payload })).body)
+    },
+    use: async (replica, { token }) =>
+      (await replicas.send(replica, { method: 'GET', url: '/sampleprotected/ping', token })).status,
+    async refresh(replica, { refresh_token }) {
+      const { status, body } = await replicas.send(replica, {
+        url: '/refreshtoken',
+        payload: { refresh_token },
+      })
+      if (status === 200) return answer(body)
+      expect(body, 'a refusal').toMatchObject({ status: 401, type: 'urn:latchkey:problem:invalid-token' })
+      return undefined
+    },
+    pairOf: ({ refresh_token }) => refresh_token,
+    windowOf: ({ refresh_expires_at }) => ({ from: 0, to: Date.parse(refresh_expires_at) }),
+    usableUntil: ({ token }) => expOf(token),
+    sleepsMs: [...SLEEPS_MS, 3_700_000, DAY_MS, 29 * DAY_MS],
   }
 }
 
 /** The part of an exchange that the network loses. */
 const loss = fc.constantFrom('nothing', 'nothing', 'the request', 'the answer')
 
-const step = fc.record({
-  does: fc.constantFrom('use', 'use', 'refresh', 'refresh', 'refresh together', 'refresh late'),
-  tab: fc.nat(1),
-  replica: fc.nat(1),
-  loses: fc.tuple(loss, loss),
-  /** Both tabs get their answers before either hears of the other's. */
-  isCrossed: fc.boolean(),
-  sleepMs: fc.constantFrom(0, 1, 900, 5_001, 9_999, 10_001, 60_000, 250_000, 3_000_000),
-  lateMs: fc.nat(GRACE_MS - 1),
-})
-type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
+const stepOf = ({ sleepsMs }: Pick<SessionKind<unknown>, 'sleepsMs'>) =>
+  fc.record({
+    does: fc.constantFrom('use', 'use', 'refresh', 'refresh', 'refresh together', 'refresh late'),
+    tab: fc.nat(1),
+    replica: fc.nat(1),
+    loses: fc.tuple(loss, loss),
+    /** Both tabs get their answers before either hears of the other's. */
+    isCrossed: fc.boolean(),
+    sleepMs: fc.constantFrom(...sleepsMs),
+    lateMs: fc.nat(GRACE_MS - 1),
+  })
+type Step = ReturnType<typeof stepOf> extends fc.Arbitrary<infer Value> ? Value : never
 
 /** A client as the documentation advises: it refreshes what it holds, and shares what it gets with its other tab. */
 function createClient<Held>(kind: SessionKind<Held>, { time }: Replicas, begun: Held) {
@@ -83,6 +127,7 @@ function createClient<Held>(kind: SessionKind<Held>, { time }: Replicas, begun: 
   }
 
   async function use(replica: number, held: Held, lost = 'nothing'): Promise<void> {
+    if (time.now >= kind.usableUntil(held)) return
     const status = await exchange(lost, () => kind.use(replica, held))
     if (status !== undefined) expect(status, 'a use of the own session').toBe(200)
   }
@@ -115,13 +160,16 @@ function createClient<Held>(kind: SessionKind<Held>, { time }: Replicas, begun: 
     heldBy,
     sleep,
     awaitWindow,
+    /** A tab that was asleep refreshes before its next request. */
+    async awake(tab: number): Promise<void> {
+      await awaitWindow(tab)
+      const sent = heldBy(tab)
+      if (time.now >= kind.usableUntil(sent) && adopt(tab, sent, await refresh(tab, sent))) share(tab, sent)
+    },
     async take(given: Step): Promise<void> {
       const { does, tab, replica, loses, sleepMs, lateMs } = given
       sleep(sleepMs)
-      if (does === 'use') {
-        if (time.now < kind.windowOf(heldBy(tab)).to) await use(replica, heldBy(tab), loses[0])
-        return
-      }
+      if (does === 'use') return use(replica, heldBy(tab), loses[0])
       await awaitWindow(tab)
       if (does === 'refresh together') {
         // The tabs may hold different answers to one refresh, with windows of their own.
@@ -150,15 +198,18 @@ export function expectNothingLost<Held>(
   kind: SessionKind<Held>,
   { seed, runs, steps }: ModelOptions,
 ): Promise<void> {
-  const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: steps }), async (taken) => {
-    beginSequence(replicas)
-    const client = createClient(kind, replicas, await kind.begin())
-    for (const each of taken) await client.take(each)
-    for (const tab of [0, 1]) {
-      await client.awaitWindow(tab)
-      for (const replica of [0, 1]) expect(await kind.use(replica, client.heldBy(tab))).toBe(200)
-    }
-  })
+  const property = fc.asyncProperty(
+    fc.array(stepOf(kind), { minLength: 1, maxLength: steps }),
+    async (taken) => {
+      beginSequence(replicas)
+      const client = createClient(kind, replicas, await kind.begin())
+      for (const each of taken) await client.take(each)
+      for (const tab of [0, 1]) {
+        await client.awake(tab)
+        for (const replica of [0, 1]) expect(await kind.use(replica, client.heldBy(tab))).toBe(200)
+      }
+    },
+  )
   return fc.assert(property, { seed, numRuns: runs, endOnFailure: true })
 }
 
@@ -175,7 +226,7 @@ export function expectThiefFound<Held>(
   kind: SessionKind<Held>,
   { seed, runs }: ModelOptions,
 ): Promise<void> {
-  const given = [fc.array(step, { maxLength: 6 }), fc.array(round, { maxLength: 3 }), round] as const
+  const given = [fc.array(stepOf(kind), { maxLength: 6 }), fc.array(round, { maxLength: 3 }), round] as const
   const property = fc.asyncProperty(...given, async (before, rounds, last) => {
     beginSequence(replicas)
     const { time } = replicas
