@@ -6,20 +6,25 @@ import { join } from 'node:path'
  * leaves them, are removed first.
  */
 export function createOwnFolder(parent: string, name: string): string {
-  const own = `${name}-${process.pid}`
-  for (const entry of readdirSync(parent)) {
-    const [, pid] = entry.startsWith(`${name}-`) ? (/-(\d+)$/.exec(entry) ?? []) : []
-    // In a container each start may have the same pid.
-    if (entry === own || (pid && !isRunning(Number(pid)))) removeIfPossible(join(parent, entry))
-  }
-  const path = join(parent, own)
+  removeLeftBehind(parent, name)
+  const path = join(parent, `${name}-${process.pid}`)
   mkdirSync(path, { mode: 0o700 })
   return path
 }
 
-function isRunning(pid: number): boolean {
+/** Removes each `<parent>/<name>-<pid>` that another running process does not have. */
+export function removeLeftBehind(parent: string, name: string): void {
+  for (const entry of readdirSync(parent)) {
+    const [, pid] = entry.startsWith(`${name}-`) ? (/-(\d+)$/.exec(entry) ?? []) : []
+    if (pid && !isOther(Number(pid))) removeIfPossible(join(parent, entry))
+  }
+}
+
+/** Returns true for the id of another process that runs. */
+export function isOther(pid: number): boolean {
   try {
-    return process.kill(pid, 0) && !isZombie(pid)
+    // In a container each start may have the same pid.
+    return pid !== process.pid && process.kill(pid, 0) && !isZombie(pid)
   } catch (error) {
     // EPERM: it belongs to another user.
     return !(error instanceof Error && 'code' in error && error.code === 'ESRCH')
