@@ -17,7 +17,7 @@ const ENGINES: Engine[] = hasDocker ? ['postgres', 'mysql'] : ['embedded']
 /** Each of their tests starts servers from nothing. */
 const LAUNCHER = 'scripts/local/**/*.test.ts'
 const BROWSER =
-  'services/auth-api/test/{account-pages,docs-page,mail-links-browser,passkeys-browser,session-browser}.test.ts'
+  'services/auth-api/test/{account-pages,docs-page,mail-links-browser,passkeys-browser,session-browser,todo-browser}.test.ts'
 /** Tests that `fast` would run otherwise: these start programs, or calculate for seconds. */
 export const PROCESSES = [
   'admin/test/admin.test.ts',
