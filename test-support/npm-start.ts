@@ -39,9 +39,9 @@ export async function ownSettings() {
   }
 }
 
-/** `npm start` as a user runs it, in its own process group as a terminal gives it. */
-export function npmStart(settings: Record<string, string>): Start {
-  const child = spawn('npm', ['start'], {
+/** `npm start`, or another command, as a user runs it, in its own process group as a terminal gives it. */
+export function npmStart(settings: Record<string, string>, command = 'npm start'): Start {
+  const child = spawn('sh', ['-c', `exec ${command}`], {
     cwd: ROOT,
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -11,10 +11,17 @@ import { buildApp } from '../../services/auth-api/src/app.ts'
 import { openAuditTrail } from '../../services/auth-api/src/audit/audit-trail.ts'
 import { parseConfig } from '../../services/auth-api/src/config.ts'
 import { createHashWaits } from '../../services/auth-api/src/features/health/service-metrics.ts'
+import { loadProviders } from '../../services/auth-api/src/features/identity-providers/load-providers.ts'
 
 /** Returns the OpenAPI document and the metrics of auth-api, which is built and connects to nothing. */
 export async function describeAuthApi(issuer = 'http://localhost:8080') {
+  const provider = {
+    OIDC_PROVIDERS: 'google',
+    OIDC_GOOGLE_ISSUER: 'https://accounts.google.com',
+    OIDC_GOOGLE_CLIENT_ID: 'latchkey',
+  }
   const config = parseConfig({
+    ...provider,
     API_SERVER: issuer,
     DATABASE_URL: 'postgres://docs@127.0.0.1:1/docs',
     JWT_SECRET: randomBytes(64).toString('base64'),
@@ -40,6 +47,7 @@ export async function describeAuthApi(issuer = 'http://localhost:8080') {
     logger,
     registry,
     // Extensions of a team are not in Latchkey's own reference.
+    providers: await loadProviders(config.identityProviders.names, provider),
     extensions: configureExtensions(await loadExtensions([getExtension(SHIPPED_EXTENSION)]), {}),
   })
   await server.ready()

@@ -19,6 +19,7 @@ import {
   formatOperations,
   formatProblems,
   formatProtocolProblems,
+  formatProviderSettings,
   formatSettings,
 } from './tables.ts'
 
@@ -41,7 +42,7 @@ export async function generatePages(): Promise<GeneratedPage[]> {
       'auth-api': formatMetrics(registry),
       'mailer-worker': formatMetrics(workerRegistry()),
     },
-    'docs/reference/settings.md': { settings: formatSettings() },
+    'docs/reference/settings.md': { settings: formatSettings(), providers: formatProviderSettings() },
     'docs/reference/cli.md': { commands: await formatCommandLine() },
     'docs/how-to/monitor.md': { alerts: formatAlerts(readAlerts()) },
   }

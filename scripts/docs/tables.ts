@@ -1,6 +1,7 @@
 import { AUDIT_EVENTS, type AuditEventName, isOpenEvent } from '@latchkey/shared/audit/audit-events.ts'
 import { AppError, type ErrorCode } from '@latchkey/shared/errors/app-error.ts'
 import { SETTINGS } from '@latchkey/shared/settings/definitions.ts'
+import { PROVIDER_SETTINGS } from '@latchkey/shared/settings/provider-settings.ts'
 import type { Setting } from '@latchkey/shared/settings/setting.ts'
 import type { Registry } from 'prom-client'
 import { z } from 'zod'
@@ -49,6 +50,16 @@ function defaultOf({ default: fallback, schema, unit, example }: Setting<unknown
   const isRequired = !schema.safeParse(fallback).success
   const format = example ? `such as ${code(example)}` : unit
   return [isRequired ? '**required**' : '', format].filter(Boolean).join('; ')
+}
+
+/** The table of the settings of one identity provider. */
+export function formatProviderSettings(): string {
+  const rows = Object.entries<Setting<unknown>>(PROVIDER_SETTINGS).map(([name, setting]) => [
+    code(`OIDC_<NAME>_${name}`),
+    setting.description,
+    defaultOf(setting),
+  ])
+  return formatTable(['setting', 'meaning', 'default'], rows)
 }
 
 /** The table of the operations of an OpenAPI document. */

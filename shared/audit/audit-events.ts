@@ -66,6 +66,21 @@ export const AUDIT_EVENTS = {
   },
   'signup.refused': { description: 'The code of a sign-up was refused; without a user.', isOpen: true },
   'signup.confirmed': { description: 'The code of a sign-up was confirmed: the user exists.' },
+  'identity.signed_up': {
+    description: 'A login with an identity provider created the user; `reason` is the provider.',
+  },
+  'identity.added': {
+    description: 'An identity was added to the account; `reason` is the provider.',
+  },
+  'identity.removed': {
+    description:
+      'An identity was removed from the account, by its owner or an admin; `reason` is the provider.',
+  },
+  'identity.refused': {
+    description:
+      'A login with an identity provider failed; `reason` is `access_denied`, `provider_failed`, `login_expired` or `code`; without a user.',
+    isOpen: true,
+  },
   'account.created': { description: 'An admin created the user; an import of users is not recorded.' },
   'account.deleted': {
     description: 'The owner deleted the account, or an admin if `reason` is `admin`.',

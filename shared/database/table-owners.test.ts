@@ -17,6 +17,8 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   sign_up: ['services/auth-api/src/features/sign-up/sign-up-repository.ts'],
   user_factor: ['shared/users/factor-repository.ts'],
   recovery_code: ['shared/users/factor-repository.ts'],
+  user_identity: ['shared/users/identity-repository.ts'],
+  identity_login: ['services/auth-api/src/features/identity-providers/login-repository.ts'],
   user_session: [
     'services/auth-api/src/features/sessions/session-repository.ts',
     // The status of an access token says whether its session has ended, and records its first use.

@@ -25,6 +25,14 @@ export type ErrorCode =
   | 'email_change_refused'
   | 'signup_refused'
   | 'session_not_found'
+  | 'provider_not_found'
+  | 'exchange_refused'
+  | 'login_incomplete'
+  | 'identity_refused'
+  | 'identity_unknown'
+  | 'identity_taken'
+  | 'identity_not_found'
+  | 'last_way_in'
   | 'rate_limited'
   | 'overloaded'
   | 'unavailable'
@@ -53,6 +61,9 @@ export type ErrorReason =
   | 'passkey_copied'
   | 'passkey_certified'
   | 'user_unverified'
+  | 'account_exists'
+  | 'address_unconfirmed'
+  | 'username_missing'
 
 export interface AppErrorOptions {
   reason?: ErrorReason

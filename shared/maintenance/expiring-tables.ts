@@ -21,6 +21,7 @@ export const listExpiringTables = (auditDays: number): readonly ExpiringTable[] 
   { table: 'token_revocation', column: 'expires_at', keepMs: REVOCATION_LEEWAY_MS },
   // A sign-up contains the hash of a password: it is not kept.
   { table: 'sign_up', column: 'expires_at', keepMs: CLOCK_LEEWAY_MS },
+  { table: 'identity_login', column: 'expires_at', keepMs: CLOCK_LEEWAY_MS },
   { table: 'user_session', column: 'expires_at', keepMs: CLOCK_LEEWAY_MS },
   { table: 'audit_event', column: 'created_at', keepMs: auditDays * DAY_MS },
 ]
@@ -32,6 +33,7 @@ export const OTHER_TABLES = {
   users_property: 'it stays with its user',
   user_metadata: 'it stays with its user',
   user_factor: 'the user or an admin deletes it; a new enrolment replaces one that was not confirmed',
+  user_identity: 'the user or an admin deletes it',
   recovery_code: 'its use or new codes delete it',
   latchkey_installation: 'it stays with the database',
   latchkey_migrations: 'it stays with the database',

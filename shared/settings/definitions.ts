@@ -21,6 +21,7 @@ import {
 } from './addresses.ts'
 import type { Fault } from './fault.ts'
 import { privateKey, privateKeyFile } from './private-key-setting.ts'
+import { PROVIDER_NAME } from './provider-name.ts'
 import {
   checked,
   type DerivedDefault,
@@ -330,6 +331,13 @@ export const SETTINGS = {
     example: 'example.com,example.org',
   }),
 
+  // Identity providers
+  OIDC_PROVIDERS: list(findProviderNamesFault, {
+    description:
+      'Names of the OpenID providers with which users can log in; each has settings `OIDC_<NAME>_…` of its own.',
+    example: 'google,work',
+  }),
+
   // Database
   DATABASE_URL: url(DATABASE_PROTOCOLS, {
     findFault: findDatabaseFault,
@@ -519,6 +527,15 @@ export const SETTINGS = {
 export type SettingName = keyof typeof SETTINGS
 export type SettingValue<Name extends SettingName> = z.output<(typeof SETTINGS)[Name]['schema']>
 export type Settings<Name extends SettingName = SettingName> = { [Key in Name]: SettingValue<Key> }
+
+function findProviderNamesFault(names: readonly string[]): Fault | undefined {
+  const twice = names.find((name, index) => names.indexOf(name) < index)
+  if (twice !== undefined)
+    return { message: `names ${twice} twice`, remedy: 'Give each provider a name of its own.' }
+  return names.every((name) => PROVIDER_NAME.test(name))
+    ? undefined
+    : { message: 'must be names of at most 20 lower-case letters, digits and dashes, separated by commas' }
+}
 
 function findDomainsFault(domains: readonly string[]): Fault | undefined {
   return domains.every((domain) => emailAddress().safeParse(`a@${domain}`).success)

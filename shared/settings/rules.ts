@@ -1,4 +1,5 @@
 import { KIND_OF, type PrivateKey } from '../secrets/private-key.ts'
+import { isHttpUrl } from './addresses.ts'
 import { isClearText } from './clear-text.ts'
 import type { SettingName, Settings } from './definitions.ts'
 import type { Fault } from './fault.ts'
@@ -90,6 +91,14 @@ export const RULES: readonly Rule[] = [
           remedy: `Set it to the domain of every page, for example PASSKEY_RP_ID=${new URL(foreign).hostname}`,
         })
   }),
+  rule(['OIDC_PROVIDERS', 'API_SERVER'], ({ OIDC_PROVIDERS: providers, API_SERVER: server }) =>
+    providers.length === 0 || isHttpUrl(server)
+      ? []
+      : fault('API_SERVER', {
+          message: 'is not a URL, and the providers of OIDC_PROVIDERS send users back to it',
+          remedy: 'Set it to the address at which browsers reach auth-api.',
+        }),
+  ),
   rule(DKIM, (settings) => {
     const missing = DKIM.filter((name) => settings[name] === undefined)
     const remedy = `Set all of ${DKIM.join(', ')} or none of them.`

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { boundedText } from './storable-text.ts'
 import { MAX_LENGTH } from './user.ts'
 
@@ -33,3 +34,12 @@ export const displayName = () =>
     (text) => !/[\p{Bidi_Control}\u2028\u2029\u{e0000}-\u{e007f}]/u.test(text),
     'must not contain characters that change the direction of text, line separators or tags',
   )
+
+/** The form of a username that Latchkey has made. */
+const MADE_USERNAME = /^~[\w-]{19}$/
+
+/** Makes the username of a user who has not chosen one: the column needs one, and nobody reads it. */
+export const makeUsername = (): string => `~${randomBytes(15).toString('base64url').slice(0, 19)}`
+
+/** True for a username that Latchkey has made: it is shown nowhere. */
+export const isMadeUsername = (username: string): boolean => MADE_USERNAME.test(username)

@@ -11,6 +11,7 @@ import { accountRoutes } from './features/account/routes.ts'
 import { createAppReadiness } from './features/health/readiness.ts'
 import { healthRoutes } from './features/health/routes.ts'
 import { registerServiceGauges } from './features/health/service-metrics.ts'
+import { identityProviderRoutes } from './features/identity-providers/routes.ts'
 import { keySetRoutes } from './features/key-set/routes.ts'
 import { demoLogin } from './features/login/demo-login.ts'
 import { loginRoutes } from './features/login/routes.ts'
@@ -51,7 +52,7 @@ export async function buildApp(
   dependencies: AppDependencies,
   factorKinds = FACTOR_KINDS,
 ): Promise<App> {
-  const { extensions = [], traceRequests } = dependencies
+  const { extensions = [], providers = new Map(), traceRequests } = dependencies
   const core = await createCore(config, { ...dependencies, db: limitingTime(dependencies.db) })
   const { registry, failures, limitRequest, auditOf, verifier, validity, requireLogin } = core
   const { corsOrigins, publicUrl, trustedProxies, docsPage } = config.http
@@ -96,6 +97,7 @@ export async function buildApp(
   await server.register(accountRoutes, feature)
   await server.register(passwordResetRoutes, feature)
   await server.register(signUpRoutes, feature)
+  await server.register(identityProviderRoutes, { ...feature, providers })
   await server.register(startPageRoutes, feature)
   await addAccountPages(server, config)
   await addExtensions(server, extensions, owners, core)

@@ -75,6 +75,7 @@ export const parseConfig = declareConfig('auth-api', {
     support: 'SUPPORT_ADDRESS',
     colour: 'MAIL_COLOUR',
   },
+  identityProviders: { names: 'OIDC_PROVIDERS' },
   signUp: { mode: 'SIGN_UP', domains: 'SIGN_UP_DOMAINS' },
   notices: { failedLogins: 'NOTICE_FAILED_LOGINS', newClient: 'NOTICE_NEW_CLIENT' },
   mail: { secret: 'MAIL_SECRET', queueUrl: 'QUEUE_URL', inboxUrl: 'INBOX_URL', linkUrl: 'MAIL_LINK_URL' },

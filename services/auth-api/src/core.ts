@@ -26,6 +26,7 @@ import {
   createAccountGuard,
   type UnguardedUsers,
 } from './features/account/account-guard.ts'
+import type { IdentityProvider } from './features/identity-providers/identity-provider.ts'
 import {
   createNotifyFailure,
   FAILED_FACTORS,
@@ -64,6 +65,8 @@ export interface AppDependencies {
   logger: Logger
   /** The extensions whose routes are added. Default: none. */
   extensions?: readonly ConfiguredExtension[]
+  /** The identity providers, by their names. Default: none. */
+  providers?: ReadonlyMap<string, IdentityProvider>
   /** The Redis in which all replicas count limits together. */
   limitStore?: LimitStore | undefined
   /** Creates a span for each request; absent when traces are off. */

@@ -16,6 +16,7 @@ import { createMailDispatcher } from '@latchkey/shared/mail/outbox/dispatch-mail
 import { createOutboxRepository } from '@latchkey/shared/mail/outbox/outbox-repository.ts'
 import { openMailQueue } from '@latchkey/shared/mail/queue/mail-queue.ts'
 import { createPasswordHasher } from '@latchkey/shared/passwords/password-hasher.ts'
+import { parseSettings } from '@latchkey/shared/settings/parse-settings.ts'
 import type { Environment } from '@latchkey/shared/settings/setting.ts'
 import { parseBoth, SettingsError } from '@latchkey/shared/settings/settings-error.ts'
 import { traceDatabase } from '@latchkey/shared/telemetry/trace-database.ts'
@@ -29,6 +30,7 @@ import { buildApp } from './app.ts'
 import { openAuditTrail } from './audit/audit-trail.ts'
 import { type Config, parseConfig } from './config.ts'
 import { createHashWaits } from './features/health/service-metrics.ts'
+import { loadProviders } from './features/identity-providers/load-providers.ts'
 import { createRequestTracing } from './http/trace-requests.ts'
 import { openLimitStore } from './limits/limit-store.ts'
 
@@ -40,7 +42,7 @@ export async function openService(lifecycle: Lifecycle, environment: NodeJS.Proc
     readSettings,
     timeoutMessage: 'requests were still in flight at the end of SHUTDOWN_GRACE',
   })
-  const { config, extensions, logger, tracing, registry } = context
+  const { config, extensions, providers, logger, tracing, registry } = context
   if (config.passwords.scheme === 'sha1')
     logger.warn(
       'PASSWORD_HASH is sha1: stolen hashes can be cracked within hours. Set PASSWORD_HASH=argon2id.',
@@ -59,6 +61,7 @@ export async function openService(lifecycle: Lifecycle, environment: NodeJS.Proc
     ...clients,
     audit,
     extensions,
+    providers,
     logger,
     registry,
     traceRequests,
@@ -163,12 +166,16 @@ async function openClients(
 }
 
 async function readSettings(environment: Environment) {
-  const [config, extensions] = await parseBoth(
+  const [config, [extensions, providers]] = await parseBoth(
     () => parseConfig(environment),
-    async () => configureExtensions(await loadExtensions(), environment),
+    () =>
+      parseBoth(
+        async () => configureExtensions(await loadExtensions(), environment),
+        () => loadProviders(parseSettings(['OIDC_PROVIDERS'], environment).OIDC_PROVIDERS, environment),
+      ),
   )
   requireKnownRoles(config.secondFactor.roles, declaredRoles(extensions))
-  return { config, extensions }
+  return { config, extensions, providers }
 }
 
 /** A misspelt role would leave the users of the meant one without a second factor. */

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
+import { createIdentityRepository } from '@latchkey/shared/users/identity-repository.ts'
 import { NO_PASSWORD } from '@latchkey/shared/users/user.ts'
 import { aUser, PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
 import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
@@ -7,13 +8,17 @@ import { decodeJwt } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Change as GuardedChange } from '../src/features/account/begin-change.ts'
 import { answer, challengeOf, codeAt, enrol, enrolUser, post } from './support/factors.ts'
+import { aFakeProvider } from './support/fake-provider.ts'
 import { aDevice, ORIGIN, passkeySettings } from './support/passkeys.ts'
+import { APP_PAGE } from './support/provider-browser.ts'
 import { aToken, bearer, codeTo, logIn, startApp, type TestApp } from './support/start-app.ts'
 
 const STEP_MS = 30_000
 const START = Math.ceil(Date.now() / STEP_MS) * STEP_MS
 const STALE_MS = 301_000
 const NEW_PASSWORD = 'N3w-p4ssw0rd!'
+
+const fake = aFakeProvider()
 
 /** Two replicas on one database. */
 let app: TestApp
@@ -30,9 +35,11 @@ beforeAll(async () => {
     ACCOUNT_DELETION: 'on',
     REFRESH_WINDOW: '3599',
     SECOND_FACTOR_ROLES: 'admin',
+    CORS_ORIGINS: new URL(APP_PAGE).origin,
   })
-  app = await startApp({ database: watched(database), settings })
-  replica = await startApp({ database, settings })
+  const providers = new Map([['fake', fake.provider]])
+  app = await startApp({ database: watched(database), settings, providers })
+  replica = await startApp({ database, settings, providers })
 })
 beforeEach(() => {
   beforeTransaction = undefined
@@ -174,6 +181,25 @@ const CHANGES: Record<Change, Steps> = {
   },
   removeFactor: {
     finish: (on, attempt) => ofFirstFactor(on, attempt, 'DELETE'),
+  },
+  addIdentity: {
+    finish: async (on, { token }) => {
+      const { code, code_verifier } = await fake.comeBack(on)
+      return post(on, '/profile/identities', { code, code_verifier }, token)
+    },
+  },
+  removeIdentity: {
+    async finish(on, { user: { userid }, token }) {
+      const identities = createIdentityRepository(app.database.db)
+      const add = () =>
+        identities.insert(
+          { userid, provider: 'fake', subject: crypto.randomUUID(), email: undefined },
+          new Date(now),
+        )
+      // The last way in stays.
+      const [id] = [await add(), await add()]
+      return send(on, token, 'DELETE', `/profile/identities/${id}`)
+    },
   },
 }
 
@@ -325,6 +351,8 @@ const NOT_OK: Record<Change, Partial<Record<StateName, string>>> = {
   setEmail: { ...ofOneStep(), 'no password, and an old login': 'ok' },
   renameFactor: { ...ofOneStep(), ...withoutAFactor(), 'last factor removed since': 'factor-not-found' },
   removeFactor: { ...ofOneStep(), ...withoutAFactor(), 'last factor removed since': 'factor-not-found' },
+  addIdentity: ofOneStep(),
+  removeIdentity: ofOneStep(),
 }
 
 function ofOneStep() {
@@ -383,6 +411,8 @@ it('has a row for every operation by which a user changes something', async () =
     .filter(([method, { security }]) => method !== 'get' && security.length > 0)
     .map(([, { operationId }]) => operationId)
   const guarded = {
+    addIdentity: 'addIdentity',
+    removeIdentity: 'removeIdentity',
     addTotp: 'addApp',
     confirmTotp: 'addApp',
     addPasskey: 'addPasskey',

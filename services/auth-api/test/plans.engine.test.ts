@@ -12,6 +12,8 @@ import { createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answer, challengeOf, enrolUser, factorSettings } from './support/factors.ts'
+import { aFakeProvider } from './support/fake-provider.ts'
+import { APP_PAGE } from './support/provider-browser.ts'
 import { type RecordingDatabase, recording } from './support/recording-database.ts'
 import { aToken, bearer, codeTo, startApp, type TestApp } from './support/start-app.ts'
 
@@ -46,8 +48,9 @@ beforeAll(async () => {
     SIGN_UP: 'on',
     NOTICE_NEW_CLIENT: 'on',
     REFRESH_WINDOW: '3599',
+    CORS_ORIGINS: new URL(APP_PAGE).origin,
   })
-  app = await startApp({ database, settings })
+  app = await startApp({ database, settings, providers: new Map([['fake', fake.provider]]) })
   user = await aUser(app)
 })
 afterAll(async () => {
@@ -104,7 +107,7 @@ const analyze = (table: string): Promise<void> =>
   )
 
 const TABLES =
-  /\b(?:expired_)?(users|users_property|password_reset|email_change|token_revocation|sign_up|audit_event|user_session|user_factor|recovery_code)\b/
+  /\b(?:expired_)?(users|users_property|password_reset|email_change|token_revocation|sign_up|audit_event|user_session|user_factor|user_identity|identity_login|recovery_code)\b/
 const isOfRequest = (text: string): boolean => TABLES.test(text) && !text.startsWith('insert into users ')
 const textOf = ({ text }: Statement): string =>
   typeof text === 'string' ? text : text[database.db.dialect.name]
@@ -131,6 +134,7 @@ async function useEverything(): Promise<void> {
   await request('POST', '/logout', { everywhere: true }, refreshed, 204)
   await signUp('fresh@example.com')
   await useSecondFactor()
+  await useProvider()
   await request('GET', '/health/ready')
 }
 
@@ -143,6 +147,24 @@ async function deleteExpired(): Promise<void> {
   expect(await registry.metrics()).toMatch(/overdue_seconds{table="audit_event"} 86/)
   await purge(new AbortController().signal)
   expect(database.names()).toContain('audit_event-purge')
+}
+
+const fake = aFakeProvider()
+
+async function useProvider(): Promise<void> {
+  const { subject, ...first } = await fake.comeBack(app, { email: 'provider@example.com' })
+  const { token } = await request('POST', '/login/exchange', first)
+  const { subject: _, ...again } = await fake.comeBack(app, { subject })
+  await request('POST', '/login/exchange', again)
+  const { subject: __, ...other } = await fake.comeBack(app)
+  await request('POST', '/profile/identities', other, token, 204)
+  const { identities } = await request('GET', '/profile/identities', undefined, token)
+  await request('DELETE', `/profile/identities/${identities[0].id}`, undefined, token, 204)
+  const { subject: ___, ...unverified } = await fake.comeBack(app, { email: 'new@example.com' })
+  const { ticket } = await request('POST', '/login/exchange', unverified, undefined, 409)
+  await request('POST', '/login/exchange/code', { ticket }, undefined, 202)
+  const code = await codeTo(app, 'new@example.com', 'identity-code')
+  await request('POST', '/login/exchange/complete', { ticket, code })
 }
 
 async function useSecondFactor(): Promise<void> {

@@ -9,6 +9,7 @@ import { createPurge } from '@latchkey/shared/maintenance/purge-expired.ts'
 import { createEmailChangeRepository } from '@latchkey/shared/users/email-change-repository.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import { createFactorRepository, SEALED } from '@latchkey/shared/users/factor-repository.ts'
+import { createIdentityRepository } from '@latchkey/shared/users/identity-repository.ts'
 import { createManyUsersRepository } from '@latchkey/shared/users/many-users-repository.ts'
 import { createMetadataRepository } from '@latchkey/shared/users/metadata.ts'
 import { createResetRepository } from '@latchkey/shared/users/reset-repository.ts'
@@ -18,6 +19,7 @@ import { countRows, createTestDatabase } from '@latchkey/test-support/test-datab
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createProfileRepository } from '../src/features/account/profile-repository.ts'
+import { createLoginRepository } from '../src/features/identity-providers/login-repository.ts'
 import { createSessionRepository } from '../src/features/sessions/session-repository.ts'
 import { createSignUpRepository } from '../src/features/sign-up/sign-up-repository.ts'
 import { type Claims, successorOf } from '../src/tokens/claims.ts'
@@ -277,6 +279,46 @@ const CASES: Record<string, Case> = {
         await changes.use(id, at(1)),
       ]).toEqual([false, true, false])
       expect(await changes.find(userid)).toMatchObject([{ email: 'older@example.com' }])
+    },
+  },
+  'an identity belongs to one user, and is found by the exact subject': {
+    sends: ['insert', 'find', 'of-user', 'use', 'delete', 'delete-all'].map((each) => `identity-${each}`),
+    async run(db) {
+      const identities = createIdentityRepository(db)
+      const [ada, grace] = [await aUser(db), await aUser(db)]
+      const subject = `Sub-${randomUUID()}`
+      const wanted = { userid: ada.userid, provider: 'google', subject, email: 'É@x.org' }
+      const id = await identities.insert(wanted, at(-1))
+      const found = { ...wanted, id, createdAt: at(-1), lastUsedAt: undefined }
+      expect(await identities.find('google', subject)).toEqual(found)
+      for (const [provider, other] of [
+        ['work', subject],
+        ['google', subject.toLowerCase()],
+      ] as const)
+        expect(await identities.find(provider, other), `${provider} ${other}`).toBeUndefined()
+      const again = identities.insert({ ...wanted, userid: grace.userid }, at(0))
+      await expect(again).rejects.toMatchObject({ code: 'identity_taken' })
+      expect(await identities.recordUse(id, undefined, at(0))).toBe(true)
+      expect(await identities.list(ada.userid)).toEqual([{ ...found, email: undefined, lastUsedAt: at(0) }])
+      expect(await identities.delete(id, grace.userid)).toBe(false)
+      expect(await identities.delete(id, ada.userid)).toBe(true)
+      await identities.insert(wanted, at(0))
+      expect(await identities.deleteAll(ada.userid)).toBe(1)
+    },
+  },
+  'a login with a provider is used once, within its time and its attempts': {
+    sends: ['insert', 'find', 'set-code', 'count-attempt', 'use'].map((each) => `identity_login-${each}`),
+    async run(db) {
+      const logins = createLoginRepository(db)
+      const wanted = { ...aCode(), tokenHash: aHash(), content: 'sealed' }
+      await logins.insert(wanted, at(0))
+      const changed = { codeHash: aHash(), content: 'again', expiresAt: at(900) }
+      expect(await logins.setCode(wanted.id, changed)).toBe(true)
+      expect(await logins.find(wanted.id)).toEqual([{ ...wanted, ...changed }])
+      const count = (seconds: number) => logins.countAttempt(wanted.id, 1, at(seconds))
+      expect([await count(900), await count(1), await count(1)]).toEqual([false, true, false])
+      const use = (seconds: number) => logins.use(wanted.id, at(seconds))
+      expect([await use(900), await use(1), await use(1)]).toEqual([false, true, false])
     },
   },
   'a sign-up is used once, within its time and its attempts': {
@@ -562,6 +604,7 @@ const CASES: Record<string, Case> = {
       'email_change',
       'token_revocation',
       'sign_up',
+      'identity_login',
       'user_session',
       'audit_event',
     ].flatMap((table) => [`${table}-due`, `${table}-purge`, `${table}-oldest`]),
@@ -574,6 +617,7 @@ const CASES: Record<string, Case> = {
       await createEmailChangeRepository(db).insert({ ...over, userid, email, begunUnder: 'x' }, days(101))
       const wanted = { email, username: 'ada', name: undefined, language: 'en', passwordHash: 'x' } as const
       await createSignUpRepository(db).insert({ ...over, ...wanted, tokenHash: aHash() }, days(101))
+      await createLoginRepository(db).insert({ ...over, tokenHash: aHash(), content: 'sealed' }, days(101))
       await createRevocationRepository(db).revokeSession(id, days(101), days(100))
       const times = { createdAt: days(101), refreshedAt: days(101), expiresAt: days(100) }
       const session = {
@@ -602,10 +646,10 @@ const CASES: Record<string, Case> = {
           Number(value),
         )
       const before = await read()
-      expect(before).toHaveLength(6)
+      expect(before).toHaveLength(7)
       for (const overdue of before) expect(overdue).toBeGreaterThan(800_000)
       await purge(new AbortController().signal)
-      expect(await read()).toEqual([0, 0, 0, 0, 0, 0])
+      expect(await read()).toEqual([0, 0, 0, 0, 0, 0, 0])
       expect(await countRows(db, "user_session where jti = 'x'")).toBe(0)
       expect(await createResetRepository(db).find(email)).toMatchObject([{ id: kept.id }])
       expect(await createEmailChangeRepository(db).find(userid)).toMatchObject([{ id: kept.id }])

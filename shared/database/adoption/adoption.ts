@@ -90,6 +90,8 @@ export const OWN_TABLES: Readonly<Record<string, readonly string[]>> = {
   sign_up: ['id', 'email_key', 'code_hash', 'expires_at'],
   user_factor: ['id', 'userid', 'kind', 'last_counter'],
   recovery_code: ['id', 'userid', 'hash'],
+  user_identity: ['id', 'userid', 'provider', 'subject'],
+  identity_login: ['id', 'token_hash', 'content', 'expires_at'],
   audit_event: ['id', 'userid', 'request_id', 'event_count'],
   user_session: ['id', 'userid', 'jti', 'expires_at'],
   user_metadata: ['userid', 'metadata'],

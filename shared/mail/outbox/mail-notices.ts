@@ -18,6 +18,8 @@ export type Notice =
   | { template: 'factor-added'; kind: string; hadOthers: boolean }
   | { template: 'factor-removed'; isLast: boolean }
   | { template: 'recovery-code-used'; left: number }
+  | { template: 'identity-added'; provider: string; isAlone: boolean }
+  | { template: 'identity-removed'; provider: string }
   | { template: 'roles-changed'; role: string }
   | { template: 'failed-logins' | 'failed-factors'; count: number }
 
@@ -67,6 +69,15 @@ function toMail(user: User, notice: Notice, { origin, now }: { origin: NoticeOri
       const last = notice.isLast ? 'last' : undefined
       return { template: notice.template, variables: { ...shared, last } } as const
     }
+    case 'identity-added': {
+      const alone = notice.isAlone ? 'alone' : undefined
+      return {
+        template: notice.template,
+        variables: { ...shared, provider: notice.provider, alone },
+      } as const
+    }
+    case 'identity-removed':
+      return { template: notice.template, variables: { ...shared, provider: notice.provider } } as const
     case 'recovery-code-used':
       return { template: notice.template, variables: { ...shared, left: String(notice.left) } } as const
     default:

@@ -44,6 +44,14 @@ export const MAIL_TEMPLATES = {
   'sign-up-deleted': z.strictObject(ACCOUNT),
   /** A mail to the old address. */
   'email-changed': z.strictObject(EVENT),
+  /**
+   * A mail to the address of a person who logs in with an identity provider. It has no link: a stranger may have begun the login,
+   * and one click would complete it.
+   */
+  'identity-code': z.strictObject({ ...CODE, provider: z.string() }).omit({ link: true }),
+  /** `alone` is present where every other way in has ended. */
+  'identity-added': z.strictObject({ ...EVENT, provider: z.string(), alone: z.string().optional() }),
+  'identity-removed': z.strictObject({ ...EVENT, provider: z.string() }),
   'password-changed': z.strictObject(EVENT),
   'account-deleted': z.strictObject(EVENT),
   'roles-changed': z.strictObject({ ...EVENT, role: z.string() }),

@@ -71,6 +71,26 @@ const REMEDIES: Partial<Record<ErrorCode, Remedy>> & Record<ErrorReason, Remedy>
   email_change_refused: { user: 'try again, or change the e-mail again' },
   signup_refused: { user: 'try again, or sign up again' },
   domain_refused: { user: 'use another address' },
+  provider_not_found: { client: 'GET /login/with lists them' },
+  exchange_refused: { user: 'log in again' },
+  account_exists: {
+    user: 'log in to it as before, and then add the provider; or confirm a code that is mailed to the address',
+    client: 'send the ticket to POST /profile/identities, or to POST /login/exchange/code',
+  },
+  address_unconfirmed: {
+    user: 'confirm a code that is mailed to it',
+    client:
+      'send the ticket to POST /login/exchange/code, and with the code to POST /login/exchange/complete',
+  },
+  username_missing: {
+    user: 'choose a username',
+    client: 'send it with the ticket to POST /login/exchange/complete',
+  },
+  identity_refused: { user: 'ask the support of the service' },
+  identity_unknown: { user: 'log in another way, and add the provider then' },
+  identity_taken: { user: 'remove it there first' },
+  identity_not_found: { client: 'GET /profile/identities lists them' },
+  last_way_in: { user: 'set a password, or add another identity or a passkey, before you remove this one' },
   session_not_found: { client: 'GET /sessions lists them' },
   overloaded: { user: 'try again shortly' },
   rate_limited: {

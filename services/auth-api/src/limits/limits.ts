@@ -43,7 +43,7 @@ export interface Limits {
   limitTakenEmails: LimitFailures
 }
 
-const REFUSED_CODES = ['reset_refused', 'signup_refused', 'email_change_refused'] as const
+const REFUSED_CODES = ['reset_refused', 'signup_refused', 'email_change_refused', 'exchange_refused'] as const
 
 /** Creates every limit of the API. */
 export function createLimits(

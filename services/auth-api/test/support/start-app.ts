@@ -26,6 +26,7 @@ import { buildApp } from '../../src/app.ts'
 import { openAuditTrail } from '../../src/audit/audit-trail.ts'
 import { type Config, parseConfig } from '../../src/config.ts'
 import type { AppDependencies } from '../../src/core.ts'
+import { loadProviders } from '../../src/features/identity-providers/load-providers.ts'
 import type { FactorKind } from '../../src/features/second-factor/second-factor.ts'
 
 export interface TestApp extends AsyncDisposable {
@@ -62,6 +63,8 @@ export interface StartAppOptions {
   time?: { readonly now: number; readonly elapsed: number }
   /** Time between two writes of the audit trail. Default an hour, so that a test that records statements sees only its own. */
   auditFlushMs?: number
+  /** The identity providers. Default: those of OIDC_PROVIDERS. */
+  providers?: AppDependencies['providers']
 }
 
 /** auth-api with its own rights on its own database; requests go in through `inject`. */
@@ -75,6 +78,7 @@ export async function startApp({
   factorKinds,
   time,
   auditFlushMs = 3_600_000,
+  providers,
 }: StartAppOptions = {}): Promise<TestApp> {
   const loaded = await loadExtensions(extensions.map((name) => getExtension(name, extensionsDir)))
   const ownDatabase = database ?? (await createTestDatabase())
@@ -134,6 +138,7 @@ export async function startApp({
       // As in production, the clock of the machine may be set meanwhile.
       elapsed: () => time?.elapsed ?? fixedNow ?? performance.timeOrigin + performance.now(),
       extensions: configureExtensions(loaded, environment),
+      providers: providers ?? (await loadProviders(config.identityProviders.names, environment)),
     },
     factorKinds,
   )

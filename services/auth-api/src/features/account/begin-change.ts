@@ -16,7 +16,7 @@ import type { GuardDescription } from './guard-description.ts'
 /**
  * Every change of what guards an account, and what its user must show before it begins. Of a user with a second factor each needs
  * a login with it in the last five minutes; `password` needs the current password too. Where the user has neither a password nor a
- * factor, a login of the last five minutes takes the place of the password.
+ * factor, a login of the last five minutes takes the place of the password. `login` needs such a login of every user.
  */
 export const CHANGES = {
   addFactor: 'password',
@@ -28,7 +28,9 @@ export const CHANGES = {
   renameFactor: 'factor',
   removeFactor: 'factor',
   renewRecoveryCodes: 'factor',
-} as const satisfies Record<string, 'password' | 'factor'>
+  addIdentity: 'login',
+  removeIdentity: 'login',
+} as const satisfies Record<string, 'password' | 'factor' | 'login'>
 
 export type Change = keyof typeof CHANGES
 
@@ -93,7 +95,8 @@ export function createBeginChange({ field }: Config['login'], dependencies: Begi
     const begun = typeof change === 'string' ? change : change(user)
     const needsPassword = CHANGES[begun] === 'password'
     if (needsPassword && hasPassword(user)) await verifyPassword(user, currentPassword, client)
-    else if (needsPassword && !hasFactor(user)) requireLogin(claims, { maxAgeSeconds: MAX_AGE_SECONDS })
+    else if (CHANGES[begun] !== 'factor' && !hasFactor(user))
+      requireLogin(claims, { maxAgeSeconds: MAX_AGE_SECONDS })
     // The time of a login moves only together with all that it says: a password makes no factor fresh.
     const isShownNow = needsPassword && hasPassword(user) && !hasFactor(user)
     const login = isShownNow ? { authTime: shownAt, amr: undefined } : before

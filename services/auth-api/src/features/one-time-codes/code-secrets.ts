@@ -9,6 +9,7 @@ const PURPOSES = {
   reset: 'latchkey password reset',
   email: 'latchkey email change',
   signup: 'latchkey sign-up',
+  identity: 'latchkey provider login',
   guard: 'latchkey account guard',
 } as const
 
@@ -27,6 +28,7 @@ export function createAllCodeSecrets({
     reset: createCodeSecrets('reset', secrets),
     email: createCodeSecrets('email', secrets),
     signup: createCodeSecrets('signup', secrets),
+    identity: createCodeSecrets('identity', secrets),
     guard: createCodeSecrets('guard', guardSecrets),
   }
 }

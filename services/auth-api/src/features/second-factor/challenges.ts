@@ -35,6 +35,8 @@ const Challenge = z.object({
   valid_from: z.number(),
   /** The guard of the account when the challenge was issued; empty where it is for any user. */
   begun_under: z.string(),
+  /** How the user has shown the first factor, as `amr` says it. */
+  first: z.array(z.string()).optional(),
   /** The text that the challenge confirms, sealed. */
   content: z.string().optional(),
 })
@@ -57,6 +59,8 @@ export interface ChallengesDependencies {
 export interface ChallengeSubject {
   user: User
   begunUnder: string
+  /** How the user has shown the first factor, as `amr` says it. */
+  first?: readonly string[]
   /** The text that the user has to write down before the challenge is answered, sealed. */
   content?: string
 }
@@ -119,6 +123,7 @@ const signChallenge = (
   new SignJWT({
     valid_from: subject ? validFromOf(subject.user) : 0,
     begun_under: subject?.begunUnder ?? '',
+    first: subject?.first,
     content: subject?.content,
   })
     .setProtectedHeader({ alg: 'HS256', typ: TYPE })

@@ -5,6 +5,7 @@ import {
   type Factor,
   storeFactorKinds,
 } from '@latchkey/shared/users/factor-repository.ts'
+import { requireOtherWayIn } from '@latchkey/shared/users/identity-repository.ts'
 import { roleOf } from '@latchkey/shared/users/user.ts'
 import type { LoggedInClient } from '../../http/client.ts'
 import type { SecondFactor } from './second-factor.ts'
@@ -47,6 +48,7 @@ export const removeFactor = (
     const confirmed = await findConfirmed(db, userid)
     const removed = confirmed.find((factor) => factor.id === id)
     if (!removed || !(await factors.delete(id, userid))) throw factorNotFound()
+    await requireOtherWayIn(db, user, id)
     const isLast = confirmed.length === 1
     if (isLast && settings.roles.includes(roleOf(user))) throw lastFactor()
     await Promise.all([

@@ -10,16 +10,20 @@ export interface RequireFactorDependencies {
   guard: Pick<AccountGuard, 'describe'>
 }
 
-/** Throws `second_factor_required`, with a challenge, for a user who has a second factor and has sent the right password. */
+/**
+ * Throws `second_factor_required`, with a challenge, for a user who has a second factor and has shown the first one. `first` says
+ * how, as `amr` does.
+ */
 export async function requireFactor(
   { challenges, guard }: RequireFactorDependencies,
   user: User,
   audit: Pick<RequestAudit, 'report'>,
+  first: readonly string[] = ['pwd'],
 ): Promise<void> {
   const factors = factorKindsOf(user)
   if (factors.length === 0) return
   const begunUnder = await guard.describe(user)
-  const challenge = await challenges.issue(LOGIN, { user, begunUnder })
+  const challenge = await challenges.issue(LOGIN, { user, begunUnder, first })
   audit.report({ name: 'second_factor.required', userid: user.userid })
   throw new AppError('second_factor_required', 'The login needs a second factor', {
     details: { challenge, factors },

@@ -57,7 +57,7 @@ async function logIn(
   })
   requireAdmitted(user, localNow(), audit)
   audit.report({ name: 'login.succeeded', userid: user.userid })
-  const first = challenge.aud === LOGIN ? ['pwd'] : []
+  const first = challenge.aud === LOGIN ? (challenge.first ?? ['pwd']) : []
   const issued = await issueLogin(user, readAt, audit, { amr: [...first, ...amr, MULTI_FACTOR], remember })
   return { user, issued }
 }

@@ -2,7 +2,8 @@ import type { Transaction } from '@latchkey/shared/database/database.ts'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { accountOf } from '@latchkey/shared/mail/outbox/mail-notices.ts'
 import { requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
-import { fold, type Language, type User } from '@latchkey/shared/users/user.ts'
+import { isOfDomain } from '@latchkey/shared/users/email-address.ts'
+import type { Language, User } from '@latchkey/shared/users/user.ts'
 import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import type { Client } from '../../http/client.ts'
@@ -74,7 +75,7 @@ export function createRequestSignUp(
 
   return async (signUp: SignUpRequest, client: Client): Promise<string> => {
     // Cheap checks come before anything is counted or hashed.
-    if (!isAllowed(signUp.email, domains)) throw domainRefused()
+    if (!isOfDomain(signUp.email, domains)) throw domainRefused()
     requirePolicy(signUp.password, policy)
     await limitSignUps(client, signUp.email)
     const passwordHash = await hashFor(client, 'other')(signUp.password)
@@ -83,11 +84,6 @@ export function createRequestSignUp(
     return token
   }
 }
-
-/** True for every domain where `domains` is empty. */
-const isAllowed = (email: string, domains: readonly string[]): boolean =>
-  domains.length === 0 ||
-  domains.some((domain) => fold(email.slice(email.lastIndexOf('@') + 1)) === fold(domain))
 
 /** Says nothing about an e-mail but its domain. */
 const domainRefused = () =>

@@ -6,6 +6,7 @@ interface Tag {
 /** The tags in the order in which a user meets them. */
 const FIRST: readonly Tag[] = [
   { name: 'login', description: 'From credentials to a token, and its end.' },
+  { name: 'identity providers', description: 'Logins with an account at another service.' },
   { name: 'sign-up', description: 'A new account: a code by e-mail, and its confirmation.' },
   { name: 'token', description: 'A token in its last minutes is exchanged for a new one.' },
   { name: 'sessions', description: "The caller's logins that have not ended." },
