@@ -133,13 +133,14 @@ export function createClient(options) {
   }
 
   /**
-   * Logs out here and in all tabs. Throws where the server cannot be told: the session goes on there.
+   * Logs out here and in all tabs. Throws where the server cannot be told: the session goes on there, and also here where it
+   * was to end `everywhere`.
    * @param {{ everywhere?: boolean }} [given]
    */
   async function logOut({ everywhere = false } = {}) {
     const now = session.read()
     if (!now) return
-    session.forget('logged-out')
+    if (!everywhere) session.forget('logged-out')
     const headers = now.refreshBy === 'bearer' ? bearer(now.token) : {}
     const credentials = now.refreshBy === 'cookie' ? 'include' : 'omit'
     const body = { everywhere, refresh_token: now.refreshToken }
@@ -148,6 +149,7 @@ export function createClient(options) {
       // The session had ended.
       if (error.status !== 401) throw error
     })
+    if (everywhere) session.forget('logged-out')
   }
 
   return {

@@ -528,4 +528,14 @@ describe('a log-out', () => {
       expect(client.user).toBeUndefined()
     },
   )
+
+  it('everywhere lets the user try again where the server cannot be told', async () => {
+    const { server, client } = await setUpLoggedIn()
+    server.intercept = () => problem(503, 'unavailable')
+    await refusal(client.logOut({ everywhere: true }))
+    expect(client.user).toBeDefined()
+    server.intercept = () => undefined
+    await client.logOut({ everywhere: true })
+    expect(client.user).toBeUndefined()
+  })
 })
