@@ -1,7 +1,7 @@
-import { api } from './api.js'
+import { client } from './api.js'
+import { LatchkeyError } from './client/client.js'
 import { h } from './element.js'
-import { describeProblem, fillText, texts } from './language.js'
-import { Problem } from './problem.js'
+import { describeProblem, fillText, slugOf, texts } from './language.js'
 
 /** @import { Schemas } from './api.js' */
 
@@ -191,13 +191,28 @@ export function newPasswordField(label = texts.newPassword) {
     const usual = rules.filter(({ rule }) => !rule.startsWith('MAXIMUM_'))
     list.append(...usual.map(({ text }) => h('li', {}, text)))
   }
-  api.GET('/password-policy').then(
-    ({ data }) => showRules(data.rules),
+  client.request('GET', '/password-policy').then(
+    ({ rules }) => showRules(rules),
     () => undefined,
   )
   return {
     ...made,
     describe: (violations = []) => violations.map(({ rule }) => sentences.get(rule)).join(' '),
+  }
+}
+
+/**
+ * Creates a box to tick, which is ticked.
+ * @param {string} label
+ * @param {string} hint
+ */
+export function tick(label, hint) {
+  const id = `tick-${++count}`
+  const control = h('input', { type: 'checkbox', id, checked: true, 'aria-describedby': `${id}-hint` })
+  const text = h('label', { for: id }, label)
+  return {
+    control,
+    element: h('div', { class: 'tick' }, control, text, h('p', { class: 'hint', id: `${id}-hint` }, hint)),
   }
 }
 
@@ -228,11 +243,10 @@ export function form({ fields = [], button: label, about = '', send, kind = 'pri
 
   /** @param {unknown} error */
   function showProblem(error) {
-    const { slug = '', members } = error instanceof Problem ? error : new Problem(undefined)
-    const faults = members.errors ?? []
+    const { errors: faults = [], violations } = error instanceof LatchkeyError ? error.problem : {}
     for (const { path, message } of faults) fieldOf(path)?.show(fillText(texts.faults.of, { message }))
-    const target = fieldOf(FIELD_OF[slug])
-    if (target) target.show(target.describe?.(members.violations) || describeProblem(error))
+    const target = fieldOf(FIELD_OF[slugOf(error)])
+    if (target) target.show(target.describe?.(violations) || describeProblem(error))
     else if (!faults.some(({ path }) => fieldOf(path))) say(describeProblem(error))
     focusFault()
   }

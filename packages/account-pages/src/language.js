@@ -1,5 +1,5 @@
+import { LatchkeyError, NO_ANSWER } from './client/client.js'
 import { loadJson } from './load-json.js'
-import { Problem } from './problem.js'
 
 /** The languages of the pages, by their names. */
 export const LANGUAGES = { en: 'English', fr: 'Français', pt: 'Português' }
@@ -41,16 +41,22 @@ export const fillText = (text, values) =>
   text.replaceAll(/\{(\w+)\}/g, (placeholder, name) => String(values[name] ?? placeholder))
 
 /**
+ * Returns the last part of the type of a problem, by which the pages know it.
+ * @param {unknown} error
+ */
+export const slugOf = (error) => (error instanceof LatchkeyError && error.type.split(':').at(-1)) || ''
+
+/**
  * Says to a user what a call has thrown.
  * @param {unknown} error
  */
 export function describeProblem(error) {
-  if (!(error instanceof Problem) || !error.slug) return texts.unreachable
-  const { status = 0, detail, title = '' } = error.members
-  if (status === 429) return fillText(texts.tooMany, { time: describeWait(error.retryAfterSeconds) })
+  if (!(error instanceof LatchkeyError)) return texts.unreachable
+  const { type, status, retryAfter = 0, message } = error
+  if (status === 429) return fillText(texts.tooMany, { time: describeWait(retryAfter) })
+  if (type === NO_ANSWER) return texts.unreachable
   if (status >= 500) return texts.unavailable
-  const known = /** @type {Record<string, string>} */ (texts.problems)[error.slug]
-  return known ?? detail ?? title
+  return /** @type {Record<string, string>} */ (texts.problems)[slugOf(error)] ?? message
 }
 
 /**

@@ -1,5 +1,5 @@
-/** The longest time for which the pages wait for an answer. */
-export const TIMEOUT_MS = 20_000
+/** The longest time for which the pages wait for a file. */
+const TIMEOUT_MS = 20_000
 
 /**
  * Loads a file of JSON from the server.

@@ -1,8 +1,8 @@
-import { api, loadSettings, session, settings } from './api.js'
+import { client, connect, settings } from './api.js'
 import { button, find, h, links } from './element.js'
 import { describeProblem, findLanguage, LANGUAGES, setLanguage, texts } from './language.js'
 import { go, refresh, startRouter } from './router.js'
-import { startStepUp } from './step-up.js'
+import { confirmLogin } from './step-up.js'
 import { deleteAccount } from './views/delete-account.js'
 import { devices } from './views/devices.js'
 import { addApp, addPasskey } from './views/factors.js'
@@ -24,15 +24,13 @@ await start()
 /** Without the settings nothing can be shown, so a lost request can be repeated here too. */
 async function start() {
   try {
-    await loadSettings()
+    await connect(confirmLogin)
   } catch (error) {
     const alert = h('p', { class: 'problem', role: 'alert' }, describeProblem(error))
     find('main').replaceChildren(h('h1', {}, texts.notLoaded), alert, links(button(texts.tryAgain, start)))
     return
   }
   colour(settings.colour)
-  session.resume(settings.refresh_window_seconds)
-  startStepUp()
   await startRouter(views(), drawFrame)
 }
 
@@ -98,13 +96,12 @@ async function choose(language) {
   await refresh()
 }
 
-/** Ends the session here in any case; a lost request leaves its token valid until that expires. */
+/** Ends the session here in any case; where the request is lost, the server ends it later. */
 async function logOut() {
-  const status = await api.POST('/logout', { body: {} }).then(
+  const status = await client.logOut().then(
     () => texts.loggedOut,
     () => texts.loggedOutHere,
   )
-  session.forget()
   await go('login', null, { status })
 }
 

@@ -1,8 +1,7 @@
-import { api, session, settings } from './api.js'
+import { client, settings } from './api.js'
 import { button, find, h, links } from './element.js'
-import { describeProblem, setLanguage, texts } from './language.js'
+import { describeProblem, setLanguage, slugOf, texts } from './language.js'
 import { readMailLink } from './mail-link.js'
-import { Problem } from './problem.js'
 
 /** @import { Schemas } from './api.js' */
 
@@ -15,6 +14,7 @@ import { Problem } from './problem.js'
  * @property {string | undefined} [code] The code of a mail, which its link fills in.
  * @property {string | undefined} [challenge]
  * @property {string[] | undefined} [factors]
+ * @property {boolean | undefined} [remember] False where the login is to end with the page.
  */
 
 /** @typedef {{ title: string, content: Node[] }} Page */
@@ -36,6 +36,8 @@ let views = {}
 /** @type {(current: string | undefined) => void} */
 let drawFrame
 let latest = 0
+/** @type {string | undefined} The id of the user for whom the page is shown. */
+let shownFor
 
 /**
  * Shows the page that the address names, now and after each step through the history. A view is called with the state of its
@@ -48,10 +50,12 @@ export function startRouter(given, frame) {
   views = given
   drawFrame = frame
   addEventListener('popstate', () => show())
-  // Told from a fault of a form: the page that was shown is the one to come back to.
-  document.addEventListener('session-ended', () =>
-    go('login', { next: nameOf() }, { replace: true, status: texts.sessionEnded }),
-  )
+  client.onChange((user, { reason }) => {
+    // The page that was shown is the one to come back to.
+    if (reason === 'ended')
+      void go('login', { next: nameOf() }, { replace: true, status: texts.sessionEnded })
+    if (reason === 'other-tab' && user?.userid !== shownFor) void show(user ? '' : texts.loggedOut)
+  })
   return show()
 }
 
@@ -66,14 +70,10 @@ export function go(name, state = null, { replace = false, status = '' } = {}) {
   return show(status)
 }
 
-/**
- * Begins a session, and goes on to the page that was asked for, with the code that it was asked for with.
- * @param {string} token
- */
-export function enter(token, next = 'profile', status = '') {
-  session.start(token)
-  const { next: asked, code } = stateOf()
-  return go(next, asked && code ? { code } : null, { replace: true, status })
+/** Goes on after a login to the page that was asked for, with the code that it was asked for with. */
+export function enter(status = '') {
+  const { next, code } = stateOf()
+  return go(next ?? START.in, next && code ? { code } : null, { replace: true, status })
 }
 
 /** Shows the page again, with what has changed. */
@@ -87,12 +87,13 @@ const stateOf = () => history.state ?? {}
 async function show(status = '') {
   const turn = ++latest
   readMailLink()
-  const isIn = session.token() !== undefined
+  shownFor = client.user?.userid
+  const isIn = shownFor !== undefined
   const { name, route } = findRoute(isIn)
   const { isPrivate = false } = route
   const { code } = stateOf()
   if (isPrivate && !isIn) return go('login', { next: name, code }, { replace: true, status })
-  if (!isPrivate && isIn) return go(START.in, null, { replace: true, status })
+  if (!isPrivate && isIn) return enter(status)
   document.body.classList.add('loading')
   const page = await load(route)
   // A later step, or the end of the session, has taken its place.
@@ -126,11 +127,11 @@ async function load(route) {
   try {
     if (!route.isPrivate) return await route.render({ state: stateOf() })
     if (route.isForEnrolment) return await route.render()
-    const { data: profile } = await api.GET('/profile')
+    const profile = await client.profile()
     await setLanguage(profile.language)
     return await route.render({ profile, state: stateOf() })
   } catch (error) {
-    if (error instanceof Problem && error.slug === 'no-second-factor')
+    if (slugOf(error) === 'no-second-factor')
       return go('add-app', null, { replace: true, status: texts.factorNeeded })
     const retry = button(texts.tryAgain, () => show())
     return {

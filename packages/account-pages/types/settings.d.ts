@@ -9,7 +9,6 @@ export interface Settings {
   confirms_email: boolean
   sign_up: boolean
   deletion: boolean
-  sessions: boolean
   apps: boolean
   passkey_origins: string[]
 }

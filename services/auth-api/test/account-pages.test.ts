@@ -2,7 +2,7 @@ import { glob, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { LIBRARIES, PAGES } from '@latchkey/account-pages/find-files.ts'
+import { findFiles, PAGES } from '@latchkey/account-pages/find-files.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
 import { hasBrowser, openBrowser, openPage } from '@latchkey/test-support/browser.ts'
@@ -48,12 +48,14 @@ describe('the files of /account/', () => {
       expect(etag, url).toBeDefined()
       const again = await app.server.inject({ url, headers: { 'if-none-match': `W/${etag}` } })
       expect(again.statusCode, url).toBe(304)
-      for (const [, link = ''] of answer.body.matchAll(/(?:src|href)="([^"#]+)"|from '(\.[^']+)'/g))
-        if (link) await follow(new URL(link, `http://localhost${url}`).pathname)
-      for (const [, link = ''] of answer.body.matchAll(/(?:from|import) '(\.[^']+)'/g))
+      const code = answer.body.replaceAll(/\/\*\*[\s\S]*?\*\//g, '')
+      for (const [, link = ''] of code.matchAll(/(?:src|href)="([^"#]+)"/g))
+        await follow(new URL(link, `http://localhost${url}`).pathname)
+      for (const [, link = ''] of code.matchAll(/(?:from |import\()'(\.[^']+)'/g))
         await follow(new URL(link, `http://localhost${url}`).pathname)
     }
     await follow('/account/')
+    expect([...seen]).toContain('/account/client/client.js')
     expect(seen.size).toBeGreaterThan(10)
   })
 
@@ -88,7 +90,6 @@ describe('the files of /account/', () => {
       confirms_email: false,
       sign_up: false,
       deletion: false,
-      sessions: false,
       apps: false,
       passkey_origins: [],
     })
@@ -183,11 +184,8 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
   }
 
   const tokenOf = async (page: Page): Promise<string | undefined> =>
-    (
-      JSON.parse((await page.evaluate(() => sessionStorage.getItem('latchkey-session'))) ?? '{}') as {
-        token?: string
-      }
-    ).token
+    JSON.parse((await page.evaluate('localStorage.getItem("latchkey " + location.origin + "/")')) ?? '{}')
+      .token
 
   const statusOf = async (token = '') =>
     (await app.server.inject({ url: '/profile', headers: bearer(token) })).statusCode
@@ -209,8 +207,8 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     const first = await tokenOf(page)
 
     const { lifetimeSeconds } = app.config.tokens
-    app.setClock(Date.now() + (lifetimeSeconds - 200) * 1000)
-    await page.clock.fastForward((lifetimeSeconds - 200) * 1000)
+    app.setClock(Date.now() + (lifetimeSeconds - 30) * 1000)
+    await page.clock.fastForward((lifetimeSeconds - 30) * 1000)
     await expect.poll(() => tokenOf(page)).not.toBe(first)
     const second = await tokenOf(page)
     expect(await statusOf(second)).toBe(200)
@@ -226,27 +224,33 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     expect(faults()).toEqual([])
   })
 
-  it('refreshes its token within REFRESH_WINDOW, and not before', async () => {
-    await using other = await startApp({ database: app.database, settings: { REFRESH_WINDOW: '60' } })
+  it('ends the session with the page where the user does not stay logged in', async () => {
+    await using other = await startApp({ database: app.database, settings: { REFRESH_WINDOW: '40' } })
     const { lifetimeSeconds } = other.config.tokens
     const user = await aUser(app)
     const { page } = await open({ at: await listen(other) })
-    let refreshes = 0
-    page.on('request', (request) => {
-      if (request.url().endsWith('/refreshtoken')) refreshes++
+    const tokens: string[] = []
+    page.on('response', async (response) => {
+      if (response.url().endsWith('/refreshtoken')) tokens.push((await response.json()).token)
     })
+    await page.getByLabel('Keep me logged in on this device').uncheck()
     await logIn(page, user.email)
     await onPage(page, 'Profile')
-    const token = await tokenOf(page)
-    await page.clock.fastForward((lifetimeSeconds - 200) * 1000)
-    await page.reload()
-    await onPage(page, 'Profile')
-    expect(refreshes).toBe(0)
+    expect(await page.evaluate('localStorage.length')).toBe(0)
+    expect(await page.context().cookies()).toEqual([])
 
+    // Its access token is refreshed within REFRESH_WINDOW, and not before.
     other.setClock(Date.now() + (lifetimeSeconds - 45) * 1000)
-    await page.clock.fastForward(155_000)
-    await expect.poll(() => tokenOf(page)).not.toBe(token)
-    expect(refreshes).toBe(1)
+    await page.clock.fastForward((lifetimeSeconds - 45) * 1000)
+    expect(tokens).toEqual([])
+    other.setClock(Date.now() + (lifetimeSeconds - 30) * 1000)
+    await page.clock.fastForward(15_000)
+    await expect.poll(() => tokens.length).toBe(1)
+    const { statusCode } = await other.server.inject({ url: '/profile', headers: bearer(tokens[0] ?? '') })
+    expect(statusCode).toBe(200)
+
+    await page.reload()
+    await onPage(page, 'Log in')
   })
 
   it.each([
@@ -467,31 +471,20 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await onPage(page, 'Security')
   })
 
-  it('lets a duplicate of a tab go on with the token that the other one has refreshed', async () => {
-    const { page } = await openLoggedIn()
-    const stored = await page.evaluate(() => sessionStorage.getItem('latchkey-session'))
-    const tab = await page.context().newPage()
-    await tab.addInitScript(
-      (session) =>
-        sessionStorage.getItem('latchkey-session') ??
-        sessionStorage.setItem('latchkey-session', session ?? ''),
-      stored,
-    )
-    await tab.goto(`${origin}/account/`)
-    await onPage(tab, 'Profile')
+  it('is logged in and out in all tabs at once', async () => {
+    const { page, user } = await openLoggedIn()
     await follow(page, 'Security')
     await onPage(page, 'Security')
-    await fieldOf(page, 'Current password').fill(PASSWORD)
-    await fieldOf(page, 'New password').fill(NEW_PASSWORD)
-    await press(page, 'Change the password')
-    await says(page, 'The password is changed.')
-    await expect.poll(() => tokenOf(tab)).toBe(await tokenOf(page))
-    await follow(tab, 'Security')
-    await onPage(tab, 'Security')
-    // A new tab has no token.
-    const other = await page.context().newPage()
-    await other.goto(`${origin}/account/#security`)
-    await onPage(other, 'Log in')
+    const tab = await page.context().newPage()
+    await tab.goto(`${origin}/account/#devices`)
+    await onPage(tab, 'Devices')
+    await says(tab, 'It stays logged in.')
+    await press(tab, 'Log out')
+    await onPage(page, 'Log in')
+    await says(page, 'You are logged out.')
+    await logIn(tab, user.email)
+    await onPage(tab, 'Profile')
+    await onPage(page, 'Security')
   })
 
   /** Reads the QR code as the camera of a telephone does. */
@@ -780,11 +773,12 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
   })
 
   it('can be served elsewhere, from an origin that CORS_ORIGINS names', async () => {
+    const files = await findFiles()
     const copy = createServer(async ({ url = '/' }, response) => {
       const file = url === '/account/' ? 'index.html' : url.replace('/account/', '')
-      const path = LIBRARIES[file] ?? join(PAGES, file)
-      const text = await readFile(path, 'utf8').catch(() => undefined)
-      if (text === undefined) return response.writeHead(404).end()
+      const path = files.get(file)
+      if (path === undefined) return response.writeHead(404).end()
+      const text = await readFile(path, 'utf8')
       const type =
         { html: 'text/html', css: 'text/css', svg: 'image/svg+xml' }[file.split('.').at(-1) ?? ''] ??
         'text/javascript'

@@ -1,4 +1,4 @@
-import { api, session, settings } from '../api.js'
+import { client, settings } from '../api.js'
 import { h, link, links } from '../element.js'
 import { accountField, form, passwordField } from '../form.js'
 import { fillText, texts } from '../language.js'
@@ -20,8 +20,7 @@ export async function deleteAccount({ profile: user }) {
     button: texts.deleteButton,
     kind: 'danger',
     async send({ current_password }) {
-      await api.POST('/profile/delete', { body: { current_password } })
-      session.forget()
+      await client.deleteAccount({ current_password })
       await go('login', null, { replace: true, status: texts.deleted })
     },
   })

@@ -1,4 +1,4 @@
-import { api, session, settings } from '../api.js'
+import { client } from '../api.js'
 import { h, section } from '../element.js'
 import { form } from '../form.js'
 import { describeTime, fillText, texts } from '../language.js'
@@ -6,9 +6,9 @@ import { go, refresh } from '../router.js'
 
 /** @import { Schemas } from '../api.js' */
 
-/** Lists where the user is logged in. Without SESSIONS the server has no list, and ends all of them. */
+/** Lists where the user is logged in. */
 export async function devices() {
-  const sessions = settings.sessions ? (await api.GET('/sessions')).data.sessions : []
+  const { sessions } = await client.request('GET', '/sessions')
   return {
     title: texts.devices,
     content: [...sessions.map(deviceCard), section(texts.everywhere, everywhereForm())],
@@ -16,14 +16,14 @@ export async function devices() {
 }
 
 /** @param {Schemas['Sessions']['sessions'][number]} session */
-function deviceCard({ id, current, created_at, refreshed_at, address, agent }) {
+function deviceCard({ id, current, remembered, created_at, refreshed_at, address, agent }) {
   const device = describeAgent(agent)
   const end = form({
     button: texts.logOutDevice,
     about: `${device}, ${describeTime(created_at)}`,
     kind: 'secondary',
     async send() {
-      await api.DELETE('/sessions/{id}', { params: { path: { id } } })
+      await client.request('DELETE', `/sessions/${id}`)
       await refresh(fillText(texts.loggedOutDevice, { device }))
     },
   })
@@ -36,6 +36,7 @@ function deviceCard({ id, current, created_at, refreshed_at, address, agent }) {
       fillText(texts.since, { time: describeTime(created_at) }),
       h('br'),
       fillText(texts.lastUsed, { time: describeTime(refreshed_at), address }),
+      ...(remembered ? [h('br'), texts.remembered] : []),
     ),
     !current && end,
   )
@@ -47,8 +48,7 @@ function everywhereForm() {
     button: texts.logOutEverywhere,
     kind: 'secondary',
     async send() {
-      await api.POST('/logout', { body: { everywhere: true } })
-      session.forget()
+      await client.logOut({ everywhere: true })
       await go('login', null, { status: texts.loggedOut })
     },
   })

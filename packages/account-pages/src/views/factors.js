@@ -1,8 +1,8 @@
-import { api, session } from '../api.js'
+import { client, offersPasskeys } from '../api.js'
+import * as passkeys from '../client/passkeys.js'
 import { button, find, h, link, links, section, svg } from '../element.js'
 import { codeField, field, form, passwordField } from '../form.js'
 import { describeTime, fillText, texts } from '../language.js'
-import { createPasskey, hasPasskeys } from '../passkey.js'
 import { encodeQR } from '../qr.js'
 import { go, refresh } from '../router.js'
 
@@ -11,8 +11,8 @@ import { go, refresh } from '../router.js'
 
 /** Lists the second factors of the user, and the recovery codes that are left. */
 export async function factorSections() {
-  const { factors, recovery_codes } = (await api.GET('/profile/factors')).data
-  const add = links(link('add-app', texts.addApp), hasPasskeys() && link('add-passkey', texts.addPasskey))
+  const { factors, recovery_codes } = await client.request('GET', '/profile/factors')
+  const add = links(link('add-app', texts.addApp), offersPasskeys() && link('add-passkey', texts.addPasskey))
   const none = factors.length === 0 && h('p', {}, texts.noFactors)
   return [
     section(
@@ -60,7 +60,7 @@ function factorItem({ id, kind, name, created_at, last_used_at }, isLast) {
     about: shown,
     kind: 'secondary',
     async send() {
-      await api.DELETE('/profile/factors/{id}', { params: { path: { id } } })
+      await client.request('DELETE', `/profile/factors/${id}`)
       await refresh(fillText(texts.removed, { name: shown }))
     },
   })
@@ -97,7 +97,7 @@ const renameForm = (id, shown) =>
     about: shown,
     kind: 'secondary',
     async send({ name }) {
-      await api.PUT('/profile/factors/{id}', { params: { path: { id } }, body: { name } })
+      await client.request('PUT', `/profile/factors/${id}`, { name })
       await refresh(texts.saved)
     },
   })
@@ -118,9 +118,9 @@ const renewForm = () =>
       button: texts.renewNow,
       kind: 'secondary',
       async send() {
-        const { recovery_codes, challenge } = (await api.POST('/profile/factors/recoverycodes')).data
+        const { recovery_codes, challenge } = await client.request('POST', '/profile/factors/recoverycodes')
         showRecoveryCodes(recovery_codes, async () => {
-          await api.POST('/profile/factors/recoverycodes/confirm', { body: { challenge } })
+          await client.request('POST', '/profile/factors/recoverycodes/confirm', { challenge })
           return texts.codesRenewed
         })
       },
@@ -133,10 +133,8 @@ export async function addApp() {
     fields: [h('p', {}, texts.addAppHint), ...enrolmentFields()],
     button: texts.next,
     async send({ name, current_password }) {
-      const { data } = await api.POST('/profile/factors/totp', {
-        body: { current_password, ...(name && { name }) },
-      })
-      begin.replaceWith(confirmForm(data))
+      const body = { current_password, ...(name && { name }) }
+      begin.replaceWith(confirmForm(await client.request('POST', '/profile/factors/totp', body)))
       find('h1').focus()
     },
   })
@@ -144,7 +142,7 @@ export async function addApp() {
     title: texts.addApp,
     content: [
       h('div', { class: 'card' }, begin),
-      links(hasPasskeys() && link('add-passkey', texts.addPasskey), link('security', texts.back)),
+      links(offersPasskeys() && link('add-passkey', texts.addPasskey), link('security', texts.back)),
     ],
   }
 }
@@ -154,13 +152,7 @@ export async function addPasskey() {
   const add = form({
     fields: [h('p', {}, texts.addPasskeyHint), ...enrolmentFields()],
     button: texts.next,
-    async send({ name, current_password }) {
-      const credential = await createPasskey(
-        await api.POST('/profile/factors/passkey', { body: { current_password } }),
-      )
-      const body = { credential, ...(name && { name }) }
-      await finishEnrolment((await api.POST('/profile/factors/passkey/confirm', { body })).data)
-    },
+    send: async (given) => finishEnrolment(await passkeys.addPasskey(client, given)),
   })
   return {
     title: texts.addPasskey,
@@ -185,19 +177,16 @@ function confirmForm({ secret, uri }) {
       codeField(texts.firstCode),
     ],
     button: texts.confirmCode,
-    async send({ code }) {
-      const { data } = await api.POST('/profile/factors/totp/confirm', { body: { code } })
-      await finishEnrolment(data)
-    },
+    send: async ({ code }) =>
+      finishEnrolment(await client.request('POST', '/profile/factors/totp/confirm', { code })),
   })
 }
 
 /**
- * Uses the token that the new factor was answered with, and shows the recovery codes that come with the first factor.
+ * Shows the recovery codes that come with the first factor.
  * @param {Schemas['EnrolledFactor']} given
  */
-async function finishEnrolment({ token, recovery_codes }) {
-  session.replace(token)
+async function finishEnrolment({ recovery_codes }) {
   if (recovery_codes.length > 0) showRecoveryCodes(recovery_codes, () => texts.factorAdded)
   else await go('security', null, { replace: true, status: texts.factorAdded })
 }

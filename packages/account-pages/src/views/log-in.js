@@ -1,11 +1,12 @@
-import { api, settings } from '../api.js'
+import { client, offersPasskeys, settings } from '../api.js'
+import { LatchkeyError } from '../client/client.js'
+import { canOfferPasskeys, choosePasskey, logInByPasskey } from '../client/passkeys.js'
 import { link, links } from '../element.js'
-import { emailField, field, form, passwordField } from '../form.js'
-import { texts } from '../language.js'
-import { canOfferPasskeys, hasPasskeys, usePasskey } from '../passkey.js'
-import { Problem } from '../problem.js'
+import { emailField, field, form, passwordField, tick } from '../form.js'
+import { slugOf, texts } from '../language.js'
 import { enter, go } from '../router.js'
 
+/** @import { ChosenPasskey } from '../client/passkeys.js' */
 /** @import { State } from '../router.js' */
 
 /** Before the options of an offer expire, which live five minutes. */
@@ -22,44 +23,43 @@ export async function logIn({ state }) {
     ? emailField('username', texts.email, { autocomplete })
     : field('username', texts.username, { autocomplete, clean: (text) => text })
   if (state.username) username.control.value = state.username
+  const stays = tick(texts.stayLoggedIn, texts.stayHint)
   const login = form({
-    fields: [username, passwordField('password', texts.password, 'current-password')],
+    fields: [username, passwordField('password', texts.password, 'current-password'), stays.element],
     button: texts.logIn,
     async send(credentials) {
+      const remember = stays.control.checked
       try {
-        const { data } = await api.POST('/login', { body: credentials })
-        await enter(data.token, state.next)
-      } catch (problem) {
-        if (!(problem instanceof Problem) || problem.slug !== 'second-factor-required') throw problem
-        const { challenge, factors } = /** @type {Pick<State, 'challenge' | 'factors'>} */ (problem.members)
-        await go('second-step', { challenge, factors, next: state.next, code: state.code })
+        await client.logIn({ ...credentials, remember })
+        await enter()
+      } catch (error) {
+        if (!(error instanceof LatchkeyError) || slugOf(error) !== 'second-factor-required') throw error
+        const { challenge, factors } = /** @type {Pick<State, 'challenge' | 'factors'>} */ (error.problem)
+        await go('second-step', { challenge, factors, remember, next: state.next, code: state.code })
       }
     },
   })
-  /** @param {CredentialMediationRequirement} [mediation] */
-  const askForPasskey = async (mediation) =>
-    usePasskey(await api.POST('/login/passkey/options', { body: {} }), mediation)
-  /** @type {Awaited<ReturnType<typeof usePasskey>> | undefined} */
+  /** @type {ChosenPasskey | undefined} */
   let chosen
   const byPasskey = form({
     button: texts.logInByPasskey,
     kind: 'secondary',
     async send() {
-      const credential = chosen ?? (await askForPasskey())
+      const credential = chosen
       chosen = undefined
-      const { data } = await api.POST('/login/passkey', { body: { credential } })
-      await enter(data.token, state.next)
+      await logInByPasskey(client, { credential, remember: stays.control.checked })
+      await enter()
     },
   })
 
   /** Lets the browser offer passkeys in the field of the username, until the page is left or the button is pressed. */
   async function offerPasskeys() {
     const renewal = setTimeout(() => byPasskey.isConnected && offerPasskeys(), RENEWAL_MS)
-    chosen = await askForPasskey('conditional').catch(() => undefined)
+    chosen = await choosePasskey(client, { mediation: 'conditional' }).catch(() => undefined)
     clearTimeout(renewal)
     if (chosen && byPasskey.isConnected) byPasskey.requestSubmit()
   }
-  if (await canOfferPasskeys()) void offerPasskeys()
+  if (offersPasskeys() && (await canOfferPasskeys())) void offerPasskeys()
   const others = [link('forgot', texts.forgot), settings.sign_up && link('signup', texts.signUp)]
-  return { title: texts.logIn, content: [login, ...(hasPasskeys() ? [byPasskey] : []), links(...others)] }
+  return { title: texts.logIn, content: [login, ...(offersPasskeys() ? [byPasskey] : []), links(...others)] }
 }

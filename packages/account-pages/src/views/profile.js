@@ -1,4 +1,4 @@
-import { api, settings } from '../api.js'
+import { client, settings } from '../api.js'
 import { h, link, section } from '../element.js'
 import { emailField, field, form, mailedCodeField, passwordField } from '../form.js'
 import { fillText, LANGUAGES, setLanguage, texts } from '../language.js'
@@ -55,8 +55,8 @@ function aboutForm({ name, username, language }) {
     button: texts.save,
     async send(change) {
       const language = /** @type {Language} */ (change.language)
-      const { data } = await api.PUT('/profile', { body: { name: change.name, language } })
-      await setLanguage(data.language)
+      const saved = await client.updateProfile({ name: change.name, language })
+      await setLanguage(saved.language)
       await refresh(texts.saved)
     },
   })
@@ -76,10 +76,8 @@ function emailForm({ email }) {
     button: texts.changeEmail,
     kind: 'secondary',
     async send(change) {
-      const { data } = await api.PUT('/profile', { body: change })
-      await refresh(
-        data.pending_email ? fillText(texts.codeSentTo, { email: data.pending_email }) : texts.emailChanged,
-      )
+      const { pending_email: email } = await client.updateProfile(change)
+      await refresh(email ? fillText(texts.codeSentTo, { email }) : texts.emailChanged)
     },
   })
 }
@@ -94,7 +92,7 @@ function confirmForm(email, code) {
     fields: [h('p', {}, fillText(texts.pending, { email })), mailedCodeField(code)],
     button: texts.confirmEmail,
     async send(body) {
-      await api.POST('/profile/confirmemail', { body })
+      await client.confirmEmail(body)
       await refresh(texts.emailChanged)
     },
   })

@@ -1,4 +1,4 @@
-import { api } from '../api.js'
+import { client } from '../api.js'
 import { h, link, links } from '../element.js'
 import { accountField, emailField, form, mailedCodeField, newPasswordField } from '../form.js'
 import { fillText, texts } from '../language.js'
@@ -17,8 +17,8 @@ export async function requestReset({ state }) {
     fields: [email],
     button: texts.sendCode,
     async send({ email: address }) {
-      const { data } = await api.POST('/login/resetrequest', { body: { email: address } })
-      await go('code', { email: address, token: data.token })
+      const requested = await client.requestReset({ email: address })
+      await go('code', { email: address, token: requested.token })
     },
   })
   return {
@@ -37,10 +37,8 @@ export async function confirmReset({ state: { email, token, code: mailed } }) {
     button: texts.confirmCode,
     async send({ code, ...typed }) {
       const address = email ?? typed.email
-      const { data } = await api.POST('/login/confirmcode', {
-        body: { email: address, code, ...(token && { token }) },
-      })
-      await go('password', { email: address, token: data.token }, { replace: true })
+      const confirmed = await client.confirmReset({ email: address, code, ...(token && { token }) })
+      await go('password', { email: address, token: confirmed.token }, { replace: true })
     },
   })
   const again = h('a', { href: '#forgot' }, texts.anotherCode)
@@ -63,7 +61,7 @@ export async function setPassword({ state: { email, token } }) {
     fields: [accountField(email), newPasswordField()],
     button: texts.setPassword,
     async send({ password }) {
-      await api.POST('/login/resetpassword', { body: { email, token, password } })
+      await client.resetPassword({ email, token, password })
       await go('login', { username: email }, { replace: true, status: texts.passwordSet })
     },
   })

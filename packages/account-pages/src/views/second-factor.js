@@ -1,8 +1,8 @@
-import { api } from '../api.js'
+import { client, offersPasskeys } from '../api.js'
+import { logInByPasskey } from '../client/passkeys.js'
 import { link, links } from '../element.js'
 import { factorField, form } from '../form.js'
 import { texts } from '../language.js'
-import { hasPasskeys, usePasskey } from '../passkey.js'
 import { enter } from '../router.js'
 import { logIn } from './log-in.js'
 
@@ -13,24 +13,23 @@ import { logIn } from './log-in.js'
  * @param {{ state: State }} given
  * @returns {Promise<Page>}
  */
-export async function secondFactor({ state: { challenge, factors = [], next } }) {
+export async function secondFactor({ state: { challenge, factors = [], next, remember = true } }) {
   if (!challenge) return logIn({ state: { next } })
   const answer = form({
     fields: [factorField()],
     button: texts.logIn,
     async send({ code }) {
-      const { data } = await api.POST('/login/secondfactor', { body: { challenge, code } })
-      await enter(data.token, next)
+      await client.secondFactor({ challenge, code, remember })
+      await enter()
     },
   })
   const byPasskey = form({
     button: texts.usePasskey,
     async send() {
-      const credential = await usePasskey(await api.POST('/login/passkey/options', { body: { challenge } }))
-      const { data } = await api.POST('/login/passkey', { body: { credential } })
-      await enter(data.token, next)
+      await logInByPasskey(client, { challenge, remember })
+      await enter()
     },
   })
-  const passkeys = factors.includes('passkey') && hasPasskeys() ? [byPasskey] : []
+  const passkeys = factors.includes('passkey') && offersPasskeys() ? [byPasskey] : []
   return { title: texts.secondStep, content: [...passkeys, answer, links(link('login', texts.startAgain))] }
 }

@@ -1,4 +1,4 @@
-import { api, session, settings } from '../api.js'
+import { client, settings } from '../api.js'
 import { h, section } from '../element.js'
 import { accountField, form, newPasswordField, passwordField } from '../form.js'
 import { texts } from '../language.js'
@@ -32,8 +32,7 @@ function passwordForm(user) {
     ],
     button: texts.changePassword,
     async send({ current_password, password }) {
-      const { data } = await api.PUT('/profile/password', { body: { current_password, password } })
-      session.replace(data.token)
+      await client.changePassword({ current_password, password })
       await refresh(texts.passwordChanged)
     },
   })

@@ -1,8 +1,7 @@
-import { api } from '../api.js'
+import { client } from '../api.js'
 import { h, link, links } from '../element.js'
 import { emailField, field, form, mailedCodeField, newPasswordField, passwordField } from '../form.js'
-import { currentLanguage, fillText, texts } from '../language.js'
-import { Problem } from '../problem.js'
+import { currentLanguage, fillText, slugOf, texts } from '../language.js'
 import { enter, go } from '../router.js'
 
 /** @import { Page, State } from '../router.js' */
@@ -21,10 +20,9 @@ export async function signUp() {
     ],
     button: texts.signUp,
     async send({ name, email, username, password }) {
-      const { data } = await api.POST('/signup', {
-        body: { name, email, username, password, language: currentLanguage() },
-      })
-      await go('signup-code', { email, token: data.token })
+      const language = currentLanguage()
+      const { token } = await client.signUp({ name, email, username, password, language })
+      await go('signup-code', { email, token })
     },
   })
   return { title: texts.signUp, content: [request, links(link('login', texts.hasAccount))] }
@@ -47,10 +45,8 @@ export async function confirmSignUp({ state: { email, token, code: mailed } }) {
     button: texts.createAccount,
     async send({ code, current_password: password, username }) {
       const renamed = username ? { username } : {}
-      const { data } = await api
-        .POST('/signup/confirm', { body: { email, token, code, password, ...renamed } })
-        .catch(offerUsername)
-      await enter(data.token, 'profile', texts.welcome)
+      await client.confirmSignUp({ email, token, code, password, ...renamed }).catch(offerUsername)
+      await enter(texts.welcome)
     },
   })
 
@@ -59,7 +55,7 @@ export async function confirmSignUp({ state: { email, token, code: mailed } }) {
    * @returns {never}
    */
   function offerUsername(problem) {
-    if (problem instanceof Problem && problem.slug === 'username-taken') {
+    if (slugOf(problem) === 'username-taken') {
       other.element.hidden = false
       other.control.required = true
     }

@@ -49,7 +49,6 @@ function describeSettings(app: FastifyInstance, config: Config): Settings {
     confirms_email: profile.emailChange === 'confirmed',
     sign_up: has('POST', '/signup'),
     deletion: has('POST', '/profile/delete'),
-    sessions: has('GET', '/sessions'),
     apps: has('POST', '/profile/factors/totp'),
     passkey_origins: has('POST', '/login/passkey') ? passkeys.origins : [],
   }
