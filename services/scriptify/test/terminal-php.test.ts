@@ -66,6 +66,9 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
       expect(await terminal.enter('half(4)')).toContain('=> 2')
       expect(await terminal.enter('declare(strict_types=1);')).not.toContain('Error')
       expect(await terminal.enter("half('4')")).toContain('TypeError')
+      // A statement that does not parse has imported nothing.
+      expect(await terminal.enter('use ArrayObject as Wrong; $x = ;')).toContain('ParseError')
+      expect(await terminal.enter('new Wrong')).toContain('Class "Wrong" not found')
       expect(await terminal.enter('null')).toContain('=> null')
       expect(await terminal.enter('echo "hi"')).toContain('hi')
       expect(await terminal.enter('$undefined')).toContain(
@@ -200,6 +203,30 @@ describe.skipIf(!(await hasDocker())).concurrent('the php terminal', () => {
       expect(await terminal.enter('$cycle->self === $cycle')).toContain('=> true')
       expect(await terminal.enter('.clear')).not.toContain('Could not be restored')
     })
+  })
+
+  it('copies its process after what may change it, and not for a question', async () => {
+    const program = `
+      [$near, $far] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
+      $worker = proc_open(['php', $argv[1]], [3 => $far], $pipes);
+      foreach (json_decode($argv[2]) as $id => $request) {
+          fwrite($near, json_encode(['id' => $id + 1] + (array) $request) . "\\n");
+          for ($copies = 0; ($message = json_decode(fgets($near)))->id !== $id + 1;) $copies += $message->type === 'protected';
+          echo $request->type, ' ', $copies, "\\n";
+      }
+      proc_terminate($worker, SIGKILL);`
+    const question = { type: 'check', code: '1' }
+    const requests = [
+      ...[{ type: 'start', declarations: [], colors: false }, question, question],
+      ...[{ type: 'complete', line: '$a' }, { type: 'list' }, { type: 'snapshot' }, question],
+      ...[{ type: 'eval', code: '$a = 1;' }, question, question],
+    ]
+    const worker = `${ROOT}/services/scriptify/src/terminal/php/terminal-worker.php`
+    const { output } = await machine.exec(['php', '-r', program, worker, JSON.stringify(requests)])
+    expect(output.trim().split('\n')).toEqual([
+      ...['start 1', 'check 1', 'check 0', 'complete 0', 'list 0', 'snapshot 0', 'check 0'],
+      ...['eval 0', 'check 1', 'check 0'],
+    ])
   })
 
   const ENDS = [

@@ -123,6 +123,11 @@ describe.runIf(await hasDocker())('a job of cron', { concurrent: true }, () => {
       })
       expect(status.lastResult).toBe('success')
       expect(Date.parse(status.nextRun) - Date.parse(status.lastRun)).toBeLessThanOrEqual(120_000)
+      // Cron counts in the machine's zone, whatever that of who asks is.
+      const setTo = (schedule: string) => `sed -i 's/^[0-9* ]* root/${schedule} root/' /etc/cron.d/probe`
+      const tell = `TZ=Asia/Tokyo ${SCRIPTIFY} status probe --json`
+      const told = await succeed(machine, 'sh', '-c', `${setTo('0 5 * * *')}; ${tell}; ${setTo('* * * * *')}`)
+      expect(JSON.parse(told)[0].nextRun).toMatch(/T05:00:00\.000Z$/)
       expect(await run(machine, ...asUser, `${SCRIPTIFY} logs probe`)).toMatchObject({
         ...{ code: 4, stderr: '/var/log/scriptify-probe.log is readable by root only: use sudo\n' },
       })
