@@ -18,6 +18,8 @@ export interface GivenProfile {
 export interface ProfileChange extends Pick<GivenProfile, 'language' | 'metadata'> {
   name?: string | undefined
   email?: string | undefined
+  /** The e-mail that the request repeats, which asks no guard; undefined where it gives another one, or none. */
+  keptEmail?: string | undefined
 }
 
 /** Each request sets it, so a client may send an older one. */
@@ -41,12 +43,8 @@ export async function findProfileChange(
     ...Object.entries(fixed).map((each) => ({ each, message: describeRefusal(each[0]) })),
   ].filter(({ each }) => !isPresent(each))
   if (errors.length > 0) throw invalidMembers(errors.map(({ each: [path], message }) => ({ path, message })))
-  return {
-    ...change,
-    name: name ?? undefined,
-    // The guards of a change of e-mail are not asked where there is none.
-    email: isPresent(['email', email]) ? undefined : (email ?? undefined),
-  }
+  const isKept = isPresent(['email', email])
+  return { ...change, name: name ?? undefined, [isKept ? 'keptEmail' : 'email']: email ?? undefined }
 }
 
 const describeRefusal = (member: string): string =>

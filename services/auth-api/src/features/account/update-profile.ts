@@ -10,6 +10,7 @@ import type { Config } from '../../config.ts'
 import type { Core } from '../../core.ts'
 import type { LoggedInClient } from '../../http/client.ts'
 import type { Caller } from '../../tokens/claims.ts'
+import { guardChanged } from './account-guard.ts'
 import type { Proof } from './begin-change.ts'
 import { createChangeEmail } from './change-email.ts'
 import { getProfile } from './get-profile.ts'
@@ -32,7 +33,7 @@ export function createUpdateProfile(core: UpdateProfileCore, config: Pick<Config
 
   const store = (
     caller: Caller,
-    { name, language, metadata }: ProfileChange,
+    { name, keptEmail, language, metadata }: ProfileChange,
     newEmail?: { email: string; proof: Proof },
   ): Promise<ProfileRecord> =>
     transaction(async (db) => {
@@ -44,12 +45,13 @@ export function createUpdateProfile(core: UpdateProfileCore, config: Pick<Config
       const locked = name === undefined ? users.lock(userid) : users.setName(userid, name)
       // A replica remembers tokens as valid for REVOCATION_CACHE. For one that has ended, the change is rolled back.
       const valid = getTokenUser(db, claims)
-      if (!newEmail && language === undefined && metadata === undefined) {
+      if (!newEmail && [keptEmail, language, metadata].every((each) => each === undefined)) {
         // None of them needs the answer of another one.
         const [, , profile] = await Promise.all([locked, valid, find()])
         return profile
       }
       const [, user] = await Promise.all([locked, valid])
+      if (keptEmail !== undefined && keptEmail !== user.email) throw guardChanged()
       if (newEmail) await changeEmail(db, user, newEmail, caller)
       if (metadata !== undefined) await storeMetadata(db, userid, metadata)
       if (language !== undefined) await users.setProperty(userid, LANGUAGE_PROPERTY, language)
