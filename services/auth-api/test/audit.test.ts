@@ -123,13 +123,9 @@ describe('a refused login', () => {
     const recorder = recording(database)
     await using recorded = await startApp({ database: recorder })
     const user = await aUser(app)
-    for (const [email, password] of [
-      [user.email, 'wrong'],
-      ['nobody@example.com', 'wrong'],
-      [user.email, PASSWORD],
-    ] as const) {
+    for (const email of [user.email, 'nobody@example.com']) {
       recorder.sent = []
-      await logIn(recorded, email, password)
+      await logIn(recorded, email, 'wrong')
       expect(recorder.names()).toEqual(['user-by-email'])
     }
     const { passwords } = recorded
