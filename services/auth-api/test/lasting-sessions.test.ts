@@ -207,3 +207,238 @@ describe('a refresh token', () => {
     expect((await exchange(newest.refresh_token)).statusCode).toBe(401)
   })
 })
+
+describe('what is sent in place of a refresh token', () => {
+  const session = async () => {
+    const user = await aUser(app)
+    return { user, begun: await aSession(user) }
+  }
+  /** A text for the body, made from a valid token; and how it is refused. */
+  const texts: { why: string; make: (token: string) => unknown; status?: number; says?: RegExp }[] = [
+    { why: 'cut', make: (token) => token.slice(0, -1) },
+    { why: 'of a session that nobody has', make: () => 'A'.repeat(43) },
+    { why: 'with another last character, which decodes to the same', make: twin },
+    { why: 'with padding', make: (token) => `${token}=` },
+    { why: 'with white space', make: (token) => ` ${token}` },
+    { why: 'in base64', make: (token) => Buffer.from(token, 'base64url').toString('base64') },
+    { why: 'empty', make: () => '' },
+    { why: 'of 10 KB', make: (token) => token.repeat(240) },
+    { why: 'with NUL', make: (token) => `${token.slice(0, 42)}\0` },
+    { why: 'an access token', make: () => 'eyJhbGciOiJIUzUxMiJ9.e30.x' },
+    { why: 'of 17 KB', make: (token) => token.repeat(400), status: 413 },
+    { why: 'a number', make: () => 1, status: 400, says: /refresh_token/ },
+    { why: 'null', make: () => null, status: 400, says: /refresh_token/ },
+    { why: 'an object', make: (token) => ({ token }), status: 400, says: /refresh_token/ },
+    { why: 'a list', make: (token) => [token], status: 400, says: /refresh_token/ },
+  ]
+
+  it.each(texts)(
+    '$why is refused by refresh and logout, and ends nothing',
+    async ({ make, status = 401, says = /./ }) => {
+      const { user, begun } = await session()
+      for (const url of ['/refreshtoken', '/logout']) {
+        const response = await post(app, url, { refresh_token: make(begun.refresh_token) })
+        expect(response.statusCode, response.body).toBe(status)
+        expect(response.body).toMatch(says)
+        if (status === 401) expect(response.json().type).toBe('urn:latchkey:problem:invalid-token')
+      }
+      expect(reuses(user)).toEqual([])
+      expect(await ping(await exchanged(begun))).toBe(200)
+    },
+  )
+
+  it.each(['/refreshtoken', '/logout'])('is named by %s where it is in the wrong place', async (url) => {
+    const { begun } = await session()
+    const { token, refresh_token } = begun
+    const sent = { method: 'POST', url, payload: {} } as const
+    const inQuery = await app.server.inject({ ...sent, url: `${url}?refresh_token=${refresh_token}` })
+    expect([inQuery.statusCode, inQuery.json().detail]).toEqual([
+      400,
+      'The refresh token is in the address; send it as refresh_token in a JSON body',
+    ])
+    const inHeader = await app.server.inject({ ...sent, headers: bearer(refresh_token) })
+    expect([inHeader.statusCode, inHeader.json().detail]).toEqual([
+      401,
+      'The Authorization header holds a refresh token; send it as refresh_token in a JSON body',
+    ])
+    const both = await post(app, url, { refresh_token }, token)
+    expect([both.statusCode, both.json().detail]).toEqual([
+      400,
+      'The request has a refresh_token in its body, and the Authorization header too; send one of them',
+    ])
+    const none = await app.server.inject(sent)
+    expect([none.statusCode, none.json().detail]).toEqual([
+      401,
+      'The request has no token; send it as Authorization: Bearer <token>',
+    ])
+    expect(await ping(await exchanged(begun))).toBe(200)
+    const logged = [...app.logLines, ...replica.logLines].join('')
+    for (const secret of [token, refresh_token]) expect(logged).not.toContain(secret)
+  })
+
+  it('of another installation is refused', async () => {
+    await using other = await startApp()
+    const { refresh_token } = await aSession(await aUser(other), other)
+    expect((await exchange(refresh_token)).statusCode).toBe(401)
+    expect((await post(app, '/logout', { refresh_token })).statusCode).toBe(401)
+    expect((await exchange(refresh_token, other)).statusCode).toBe(200)
+  })
+
+  it('is refused after a logout by it, and a second logout too', async () => {
+    const { begun } = await session()
+    const { refresh_token } = begun
+    expect((await post(app, '/logout', { refresh_token })).statusCode).toBe(204)
+    expect((await post(app, '/logout', { refresh_token })).statusCode).toBe(401)
+    expect((await exchange(refresh_token)).statusCode).toBe(401)
+    expect(await ping(begun)).toBe(401)
+  })
+
+  it('is any token of the session for a logout: the newest one may have been lost', async () => {
+    const { begun } = await session()
+    const { refresh_token } = await exchanged(await exchanged(begun))
+    expect((await post(app, '/logout', { refresh_token: begun.refresh_token })).statusCode).toBe(204)
+    expect((await exchange(refresh_token)).statusCode).toBe(401)
+  })
+
+  it('ends every session with everywhere', async () => {
+    const { user, begun } = await session()
+    const other = await aSession(user)
+    const everywhere = { refresh_token: begun.refresh_token, everywhere: true }
+    expect((await post(app, '/logout', everywhere)).statusCode).toBe(204)
+    for (const { refresh_token } of [begun, other])
+      expect((await exchange(refresh_token)).statusCode).toBe(401)
+  })
+})
+
+/** The same bytes in other text: the last character of 43 has two bits that do not count. */
+const twin = (token: string) => {
+  const characters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  return `${token.slice(0, -1)}${characters[characters.indexOf(token.slice(-1)) + 1]}`
+}
+
+describe('the access token of an exchange', () => {
+  it("has the user's present name and role", async () => {
+    const user = await aUser(app)
+    const begun = await aSession(user)
+    await app.server.inject({
+      method: 'PUT',
+      url: '/profile',
+      headers: bearer(begun.token),
+      payload: { name: 'Neo' },
+    })
+    await database.db.execute(
+      { name: 'test-role', text: "update users set role = 'admin' where userid = $1" },
+      [database.db.toUuidValue(user.userid)],
+    )
+    const { token } = await exchanged(begun)
+    expect(decodeJwt(token).data).toEqual({ userid: user.userid, name: 'Neo', role: 'admin' })
+  })
+
+  it('says how and when the user has confirmed the login, and no factor once there is none', async () => {
+    const user = await aUser(app)
+    const begun = await aSession(user)
+    const start = Math.ceil(Date.now() / 1000) * 1000
+    setClock(start)
+    const { token } = await enrol(app, begun.token, start)
+    const { amr, auth_time } = decodeJwt(token)
+    expect(amr).toEqual(['pwd', 'otp', 'mfa'])
+    setClock(start + DAY_MS)
+    const next = await exchanged(begun, replica)
+    expect(decodeJwt(next.token)).toMatchObject({ amr, auth_time })
+    setClock(start + 60_000)
+    const headers = bearer(token)
+    const { factors } = (await app.server.inject({ url: '/profile/factors', headers })).json()
+    const url = `/profile/factors/${factors[0].id}`
+    expect((await app.server.inject({ method: 'DELETE', url, headers })).statusCode).toBe(204)
+    setClock(start + 2 * DAY_MS)
+    const last = decodeJwt((await exchanged(next)).token)
+    expect(last).toMatchObject({ auth_time })
+    expect(last.amr).toBeUndefined()
+  })
+
+  it('can be refreshed by itself in its last minutes, which leaves the refresh token as it is', async () => {
+    const begun = await aSession(await aUser(app))
+    setClock((decodeJwt(begun.token).exp ?? 0) * 1000 - 100_000)
+    const response = await app.server.inject({
+      method: 'POST',
+      url: '/refreshtoken',
+      headers: bearer(begun.token),
+    })
+    expect(Object.keys(response.json()).toSorted()).toEqual(['data', 'token'])
+    expect(await ping(response.json())).toBe(200)
+    setClock(Date.now() + 20 * DAY_MS)
+    expect(await ping(await exchanged(begun))).toBe(200)
+  })
+})
+
+describe('GET /sessions', () => {
+  it('says which are remembered, until when, and shows the client of the newest refresh', async () => {
+    const user = await aUser(app)
+    const begun = await aSession(user)
+    await aToken(app, user)
+    const list = async ({ token }: Session) =>
+      (await app.server.inject({ url: '/sessions', headers: bearer(token) })).json().sessions
+    expect(await list(begun)).toEqual([
+      expect.objectContaining({ current: true, remembered: true, expires_at: begun.refresh_expires_at }),
+      expect.objectContaining({ current: false, remembered: false }),
+    ])
+    setClock(Date.now() + 10 * DAY_MS)
+    const response = await app.server.inject({
+      method: 'POST',
+      url: '/refreshtoken',
+      headers: { 'user-agent': 'curl/8.14.1' },
+      payload: { refresh_token: begun.refresh_token },
+    })
+    expect(await list(response.json())).toEqual([
+      expect.objectContaining({ agent: 'curl/8.14.1', expires_at: response.json().refresh_expires_at }),
+    ])
+  })
+})
+
+describe('the first use of a new pair', () => {
+  const writes = () => database.names().filter((name) => name === 'session-record-use').length
+
+  it('is written once, whatever follows on any replica; that of a login is not', async () => {
+    const begun = await aSession(await aUser(app))
+    database.sent.length = 0
+    for (const on of [app, replica]) expect(await ping(begun, on)).toBe(200)
+    expect(writes(), 'a login').toBe(0)
+    const next = await exchanged(begun)
+    expect(await ping(begun, replica), 'the access token before').toBe(200)
+    expect(writes()).toBe(0)
+    for (const on of [app, replica]) expect(await ping(next, on)).toBe(200)
+    expect(writes()).toBe(1)
+  })
+
+  it('is written by the next read where it could not be, and the request is answered', async () => {
+    const user = await aUser(app)
+    const begun = await aSession(user)
+    const start = Date.now()
+    setClock(start)
+    const next = await exchanged(begun)
+    database.failing = 'session-record-use'
+    expect(await ping(next)).toBe(200)
+    setClock(start + 60_000)
+    expect((await exchange(begun.refresh_token)).statusCode, 'not seen').toBe(200)
+    database.failing = undefined
+    expect(await ping(next)).toBe(200)
+    setClock(start + 60_000 + GRACE_MS)
+    expect((await exchange(begun.refresh_token)).statusCode).toBe(401)
+  })
+})
+
+it('answers a token that was refreshed twice within its grace with the newest pair', async () => {
+  const user = await aUser(app)
+  const begun = await aSession(user)
+  const start = Date.now()
+  setClock(start)
+  const first = await exchanged(begun)
+  setClock(start + 60_000)
+  const second = await exchanged(first)
+  setClock(start + 60_000 + GRACE_MS - 1)
+  const late = await exchanged(begun, replica)
+  expect(late.refresh_token).toBe(second.refresh_token)
+  setClock(start + 60_000 + GRACE_MS)
+  expect((await exchange(begun.refresh_token)).statusCode).toBe(401)
+  expect(reuses(user)).toHaveLength(1)
+})

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { generatePrivateKey } from '@latchkey/shared/secrets/private-key.ts'
-import { aUser } from '@latchkey/test-support/a-user.ts'
+import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
 import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aToken, bearer, codeTo, logIn, startApp, type TestApp } from './support/start-app.ts'
@@ -55,6 +55,23 @@ describe.each(Object.entries(ROTATIONS))('rotating %s in three steps', (_, steps
     replicas = await startReplicas(database, steps)
   })
   afterAll(() => replicas[Symbol.asyncDispose]())
+
+  it('ends no session that lasts, also after a second rotation to secrets that nobody has seen', async () => {
+    const { apps, first } = replicas
+    const { email } = await aUser(first)
+    const login = { username: email, password: PASSWORD, remember: true }
+    let answer = (await first.server.inject({ method: 'POST', url: '/login', payload: login })).json()
+    const secret = randomBytes(64).toString('base64')
+    await using later = await startApp({ settings: { JWT_SECRET: secret }, database })
+    for (const { server } of [...apps, later]) {
+      const payload = { refresh_token: answer.refresh_token }
+      const response = await server.inject({ method: 'POST', url: '/refreshtoken', payload })
+      expect(response.statusCode, response.body).toBe(200)
+      answer = response.json()
+      const headers = bearer(answer.token)
+      expect((await server.inject({ url: '/sampleprotected/ping', headers })).statusCode).toBe(200)
+    }
+  })
 
   it('leaves no moment at which one replica refuses what another one issues', async () => {
     const { apps, first } = replicas
