@@ -17,7 +17,7 @@ Usage: $0 <secret> [--forget | --end-all-tokens | --switch | --es256 | --rs256]
   mail-url           read from standard input: smtps://user:password@smtp.example.com
 
   --forget           end the former secret
-  --end-all-tokens   replace JWT_SECRET or the key at once: every user has to log in again
+  --end-all-tokens   replace JWT_SECRET or the key at once: users without a refresh token have to log in again
 USAGE
 }
 

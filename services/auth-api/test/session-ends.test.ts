@@ -192,6 +192,12 @@ const ENDS: End[] = [
     },
   },
   {
+    by: '`update user_session set refresh_hash = null`, of the refresh tokens',
+    ends: 'both',
+    acceptedMs: HOUR_MS,
+    end: () => database.db.execute({ name: 'test-end', text: 'update user_session set refresh_hash = null' }),
+  },
+  {
     by: 'step-up of the login, a further second factor, or the removal of one',
     ends: 'none',
     async end(given) {
