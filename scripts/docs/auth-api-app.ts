@@ -28,6 +28,7 @@ export async function describeAuthApi(issuer = 'http://localhost:8080') {
     JWT_PRIVATE_KEY_NEXT: generatePrivateKey('ed25519'),
     MAIL_SECRET: randomBytes(32).toString('base64'),
     SIGN_UP: 'on',
+    LOGIN_BY_MAIL: 'on',
     ACCOUNT_DELETION: 'on',
     SECOND_FACTOR: 'on',
     FACTOR_SECRET: randomBytes(32).toString('base64'),

@@ -14,8 +14,13 @@ export const AUDIT_EVENTS = {
       'A login was refused; `reason` is `unknown_user`, `deleted_user` or `wrong_password`, or `account_banned` or `email_unconfirmed` after the right credentials.',
     isOpen: true,
   },
+  'login_code.requested': {
+    description: 'A code to log in with was requested; without a user if the e-mail is unknown.',
+    isOpen: true,
+  },
+  'login_code.refused': { description: 'The code of a login by mail was refused.', isOpen: true },
   'second_factor.required': {
-    description: 'The password of a login was right, and a second factor is asked for.',
+    description: 'The password or the mailed code of a login was right, and a second factor is asked for.',
   },
   'second_factor.refused': { description: 'A code of a second factor, or a recovery code, was refused.' },
   'token.stepped_up': { description: 'A token was stepped up by a second factor.' },

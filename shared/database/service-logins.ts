@@ -25,6 +25,7 @@ const SERVICES = {
       user_metadata: ['select', 'insert', 'update'],
       password_reset: ['select', 'insert', 'update'],
       email_change: ['select', 'insert', 'update'],
+      mailed_code: ['select', 'insert', 'update'],
       sign_up: ALL_RIGHTS,
       mail_outbox: ALL_RIGHTS,
       token_revocation: ['select', 'insert', 'update'],

@@ -14,6 +14,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   user_metadata: ['shared/users/metadata.ts'],
   password_reset: ['shared/users/reset-repository.ts'],
   email_change: ['shared/users/email-change-repository.ts'],
+  mailed_code: ['shared/users/mailed-code-repository.ts'],
   sign_up: ['services/auth-api/src/features/sign-up/sign-up-repository.ts'],
   user_factor: ['shared/users/factor-repository.ts'],
   recovery_code: ['shared/users/factor-repository.ts'],

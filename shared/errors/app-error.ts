@@ -24,6 +24,7 @@ export type ErrorCode =
   | 'wrong_password'
   | 'email_change_refused'
   | 'signup_refused'
+  | 'login_code_refused'
   | 'session_not_found'
   | 'provider_not_found'
   | 'exchange_refused'

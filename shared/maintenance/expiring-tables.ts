@@ -22,6 +22,7 @@ export const listExpiringTables = (auditDays: number): readonly ExpiringTable[] 
   // A sign-up contains the hash of a password: it is not kept.
   { table: 'sign_up', column: 'expires_at', keepMs: CLOCK_LEEWAY_MS },
   { table: 'identity_login', column: 'expires_at', keepMs: CLOCK_LEEWAY_MS },
+  { table: 'mailed_code', column: 'expires_at', keepMs: CLOCK_LEEWAY_MS },
   { table: 'user_session', column: 'expires_at', keepMs: CLOCK_LEEWAY_MS },
   { table: 'audit_event', column: 'created_at', keepMs: auditDays * DAY_MS },
 ]

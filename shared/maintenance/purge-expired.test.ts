@@ -26,6 +26,7 @@ it('keeps the rows of each table for a time after their moment', async () => {
     'token_revocation-due': HOUR_MS,
     'sign_up-due': MINUTE_MS,
     'identity_login-due': MINUTE_MS,
+    'mailed_code-due': MINUTE_MS,
     'user_session-due': MINUTE_MS,
     'audit_event-due': 90 * DAY_MS,
   })

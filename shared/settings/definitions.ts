@@ -185,6 +185,10 @@ export const SETTINGS = {
     description: 'The value of the field `username` of a login: `email` or `username`.',
     default: 'email',
   }),
+  LOGIN_BY_MAIL: onOrOff({
+    description: 'Lets users log in by a code that is mailed, in place of the password.',
+    default: 'off',
+  }),
   // The specification's default; each settings.env that ships sets argon2id.
   PASSWORD_HASH: oneOf(SCHEME_NAMES, {
     description: 'Scheme of new password hashes: `sha1`, `argon2id`, `bcrypt` or `argon2i`.',
@@ -249,12 +253,14 @@ export const SETTINGS = {
 
   // Codes
   RESET_TTL: seconds({
-    description: 'Lifetime of a password reset, a change of e-mail or a sign-up, and its code.',
+    description:
+      'Lifetime of a password reset, a login by mail, a change of e-mail or a sign-up, and its code.',
     minimum: 1,
     default: 600,
   }),
   RESET_ATTEMPTS: wholeNumber({
-    description: 'Codes that can be tried for a reset, a change of e-mail or a sign-up before it closes.',
+    description:
+      'Codes that can be tried for a reset, a login by mail, a change of e-mail or a sign-up before it closes.',
     minimum: 1,
     default: 5,
   }),

@@ -15,6 +15,7 @@ import { identityProviderRoutes } from './features/identity-providers/routes.ts'
 import { keySetRoutes } from './features/key-set/routes.ts'
 import { demoLogin } from './features/login/demo-login.ts'
 import { loginRoutes } from './features/login/routes.ts'
+import { mailLoginRoutes } from './features/mail-login/routes.ts'
 import { passwordResetRoutes } from './features/password-reset/routes.ts'
 import { passkeys } from './features/second-factor/passkeys/kind.ts'
 import { secondFactorRoutes } from './features/second-factor/routes.ts'
@@ -91,6 +92,7 @@ export async function buildApp(
   const feature = { core, config }
   await server.register(healthRoutes, { readiness })
   await server.register(loginRoutes, feature)
+  await server.register(mailLoginRoutes, feature)
   await server.register(secondFactorRoutes, { ...feature, kinds: factorKinds })
   await server.register(sessionRoutes, feature)
   await server.register(keySetRoutes, feature)

@@ -36,7 +36,7 @@ export const parseConfig = declareConfig('auth-api', {
     sessionLifetimeSeconds: 'SESSION_LIFETIME',
     revocationCacheSeconds: 'REVOCATION_CACHE',
   },
-  login: { field: 'LOGIN_FIELD' },
+  login: { field: 'LOGIN_FIELD', byMail: 'LOGIN_BY_MAIL' },
   secondFactor: {
     mode: 'SECOND_FACTOR',
     roles: 'SECOND_FACTOR_ROLES',

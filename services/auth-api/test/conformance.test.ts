@@ -123,7 +123,7 @@ function requestsTo(
 }
 
 it('answers any request as its document says, and reveals nothing of itself', async () => {
-  await using app = await startApp({ settings: { SIGN_UP: 'on' } })
+  await using app = await startApp({ settings: { SIGN_UP: 'on', LOGIN_BY_MAIL: 'on' } })
   const operations = await readOperations(app)
   // A request may end all tokens of its user, and the others go on.
   const users = await Promise.all(Array.from({ length: 8 }, () => aUser(app)))

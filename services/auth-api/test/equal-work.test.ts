@@ -9,7 +9,7 @@ let database: RecordingDatabase
 let app: TestApp
 beforeAll(async () => {
   database = recording(await createTestDatabase())
-  app = await startApp({ database, settings: { SIGN_UP: 'on' } })
+  app = await startApp({ database, settings: { SIGN_UP: 'on', LOGIN_BY_MAIL: 'on' } })
 })
 afterAll(async () => {
   await app[Symbol.asyncDispose]()
@@ -66,6 +66,15 @@ describe('an e-mail causes the same statements, whoever has it', () => {
     expectEqual(await workFor(async () => undefined, request), 'password_reset-insert')
   })
 
+  it('when a code to log in with is requested, and when it is guessed', async () => {
+    const requestCode = async (email: string) => (await post('/login/code', { email })).json().token
+    expectEqual(await workFor(async () => undefined, requestCode), 'mailed_code-insert')
+    const guess = (email: string, token: string) =>
+      post('/login/code/confirm', { email, token, code: '000000' })
+    expectEqual(await workFor(requestCode, guess), 'mailed_code-count-attempt')
+    expectEqual(await workFor(async () => 'a token', guess), 'mailed_code-find-login')
+  })
+
   it.each([
     { state: 'no reset', prepare: async () => 'a token' },
     { state: 'an open reset', prepare: request },
@@ -91,6 +100,7 @@ describe('an e-mail causes the same statements, whoever has it', () => {
 describe('an answer leaves at a multiple of 25 ms, which hides what a row costs', () => {
   it.each([
     { url: '/login/resetrequest', payload: { email: 'nobody@example.com' } },
+    { url: '/login/code', payload: { email: 'nobody@example.com' } },
     {
       url: '/signup',
       payload: { email: 'new@example.com', username: 'new', password: 'N3w-p4ssw0rd!' },

@@ -4,7 +4,7 @@ import { logIn, startApp, type TestApp } from './support/start-app.ts'
 
 let app: TestApp
 beforeAll(async () => {
-  app = await startApp({ settings: { SIGN_UP: 'on', ACCOUNT_DELETION: 'on' } })
+  app = await startApp({ settings: { SIGN_UP: 'on', LOGIN_BY_MAIL: 'on', ACCOUNT_DELETION: 'on' } })
 })
 afterAll(() => app[Symbol.asyncDispose]())
 
@@ -25,6 +25,7 @@ describe('a text whose normalisation would take a tenth of a second', () => {
     { url: '/signup', body: { ...signUp, password: marks(7_800) }, path: 'password', maximum: 1024 },
     { url: '/signup', body: { ...signUp, password: marks(1_000) }, path: 'password' },
     { url: '/signup', body: { ...signUp, email: `${marks(60)}@example.com` }, path: 'email' },
+    { url: '/login/code', body: { email: `${marks(60)}@example.com` }, path: 'email' },
     { url: '/login/resetrequest', body: { email: `${marks(60)}@example.com` }, path: 'email' },
     { url: '/login/resetpassword', body: { ...reset, password: marks(1_000) }, path: 'password' },
     {

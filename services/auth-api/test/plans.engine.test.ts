@@ -46,6 +46,7 @@ beforeAll(async () => {
   const settings = factorSettings({
     EMAIL_CHANGE: 'confirmed',
     SIGN_UP: 'on',
+    LOGIN_BY_MAIL: 'on',
     NOTICE_NEW_CLIENT: 'on',
     REFRESH_WINDOW: '3599',
     CORS_ORIGINS: new URL(APP_PAGE).origin,
@@ -181,6 +182,12 @@ const tokenBy = async (username: string, password: string): Promise<string> =>
   (await request('POST', '/login', { username, password })).token
 
 async function resetPassword(email: string): Promise<void> {
+  const login = await request('POST', '/login/code', { email })
+  await request('POST', '/login/code/confirm', {
+    email,
+    ...login,
+    code: await codeTo(app, email, 'login-code'),
+  })
   const { token } = await request('POST', '/login/resetrequest', { email })
   const code = await codeTo(app, email, 'password-reset')
   const confirmed = await request('POST', '/login/confirmcode', { email, code, token })

@@ -27,6 +27,7 @@ beforeAll(async () => {
     EMAIL_CHANGE: 'confirmed',
     ACCOUNT_DELETION: 'on',
     SIGN_UP: 'on',
+    LOGIN_BY_MAIL: 'on',
     REFRESH_WINDOW: '3599',
   })
   app = await startApp({ settings })
@@ -96,6 +97,24 @@ describe('a code that is mailed', () => {
       [email],
     )
     expect(row?.attempts).toBe(5)
+  })
+
+  it('of a login can be guessed five times, and logs in once', async () => {
+    const { email } = await aUser(app)
+    const request = async () => {
+      const { token } = (await post(app, '/login/code', { email })).json()
+      return { email, token, code: await codeTo(app, email, 'login-code') }
+    }
+    const guessed = await request()
+    const confirm = (on: TestApp, given: object) => post(on, '/login/code/confirm', given)
+    const guesses = Array.from({ length: 41 }, (_, index) => String(index).padStart(6, '0'))
+      .filter((guess) => guess !== guessed.code)
+      .slice(0, 40)
+    const guess = (on: TestApp, index: number) => confirm(on, { ...guessed, code: guesses[index] })
+    expect(statusesOf(await atOnce(40, guess))).toEqual(Array(40).fill(422))
+    expect((await confirm(app, guessed)).statusCode, 'the right one').toBe(422)
+    const given = await request()
+    expectOne(await atOnce(8, (on) => confirm(on, given)))
   })
 
   it('confirms a reset once, and a confirmed reset changes the password once', async () => {

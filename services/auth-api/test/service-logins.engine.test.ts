@@ -89,7 +89,7 @@ describe('on each table, each right that is not needed is refused', () => {
   it('to mailer-worker', async () => {
     const relations = await listRelations(database.db)
     const views = relations.map(({ name }) => name).filter((name) => name.startsWith('expired_'))
-    expect(views).toHaveLength(7)
+    expect(views).toHaveLength(8)
     const needed = [
       ...OF_BOTH,
       ...['select', 'update', 'delete'].map((right) => `${right} mail_outbox`),
@@ -184,6 +184,7 @@ describe('mailer-worker deletes rows whose time is over, and no other', () => {
     'email_change',
     'sign_up',
     'identity_login',
+    'mailed_code',
     'user_session',
     'token_revocation',
     'audit_event',
@@ -211,6 +212,7 @@ describe('mailer-worker deletes rows whose time is over, and no other', () => {
       }
       await insert('sign_up', { id: uuid(), ...who, ...code, ...signUp })
       await insert('identity_login', { id: uuid(), ...code, token_hash: hash(), content: 'sealed' })
+      await insert('mailed_code', { id: uuid(), ...who, ...code, purpose: 'login', token_hash: hash() })
       const dates = { created_at: at, refreshed_at: at, expires_at: at }
       const session = { id: hash(), userid: uuid(), jti: 'x', valid_from: 0, address: '192.0.2.1', agent: '' }
       await insert('user_session', { ...session, ...dates })

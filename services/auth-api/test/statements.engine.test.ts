@@ -10,6 +10,7 @@ import { createEmailChangeRepository } from '@latchkey/shared/users/email-change
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
 import { createFactorRepository, SEALED } from '@latchkey/shared/users/factor-repository.ts'
 import { createIdentityRepository } from '@latchkey/shared/users/identity-repository.ts'
+import { createMailedCodeRepository } from '@latchkey/shared/users/mailed-code-repository.ts'
 import { createManyUsersRepository } from '@latchkey/shared/users/many-users-repository.ts'
 import { createMetadataRepository } from '@latchkey/shared/users/metadata.ts'
 import { createResetRepository } from '@latchkey/shared/users/reset-repository.ts'
@@ -342,14 +343,40 @@ const CASES: Record<string, Case> = {
       expect(await signUps.find(email)).toEqual([older])
     },
   },
+  'a mailed code is used once, within its time and its attempts, and for its purpose only': {
+    sends: ['insert', 'find-login', 'count-attempt', 'use'].map((each) => `mailed_code-${each}`),
+    async run(db) {
+      const codes = createMailedCodeRepository(db, 'login')
+      const email = `é${randomUUID()}@x.org`
+      const wanted = { userid: randomUUID(), email, content: undefined }
+      const [older, newer] = [aHash(), aHash()].map((tokenHash) => ({ ...aCode(), ...wanted, tokenHash }))
+      if (older) await codes.insert(older, at(-1))
+      if (newer) await codes.insert(newer, at(0))
+      expect(await codes.find(email.toUpperCase()), 'both').toEqual([newer, older])
+      expect(await createMailedCodeRepository(db, 'invitation').find(email)).toEqual([])
+      const id = newer?.id ?? ''
+      const count = (seconds: number) => codes.countAttempt(id, 1, at(seconds))
+      expect([await count(600), await count(1), await count(1)]).toEqual([false, true, false])
+      expect([await codes.use(id, at(600)), await codes.use(id, at(1)), await codes.use(id, at(1))]).toEqual([
+        false,
+        true,
+        false,
+      ])
+      expect(await codes.find(email)).toEqual([older])
+    },
+  },
   'what was begun for a user is ended, and for nobody else': {
-    sends: ['password_reset-end-all', 'email_change-end-all', 'factor-delete-pending'],
+    sends: ['password_reset-end-all', 'mailed_code-end-all', 'email_change-end-all', 'factor-delete-pending'],
     async run(db) {
       const begin = async () => {
         const userid = randomUUID()
         const email = `${userid}@x.org`
         await createResetRepository(db).insert({ ...aCode(), userid, email, tokenHash: aHash() }, at(0))
         await createEmailChangeRepository(db).insert({ ...aCode(), userid, email, begunUnder: 'x' }, at(0))
+        await createMailedCodeRepository(db, 'login').insert(
+          { ...aCode(), userid, email, tokenHash: aHash() },
+          at(0),
+        )
         const factor = { id: randomUUID(), userid, kind: 'totp', name: undefined, data: 'x' } as const
         await createFactorRepository(db).insert(factor, at(0))
         return userid
@@ -605,6 +632,7 @@ const CASES: Record<string, Case> = {
       'token_revocation',
       'sign_up',
       'identity_login',
+      'mailed_code',
       'user_session',
       'audit_event',
     ].flatMap((table) => [`${table}-due`, `${table}-purge`, `${table}-oldest`]),
@@ -615,6 +643,8 @@ const CASES: Record<string, Case> = {
       const [userid, id] = [randomUUID(), aHash()]
       await createResetRepository(db).insert({ ...over, userid, email, tokenHash: aHash() }, days(101))
       await createEmailChangeRepository(db).insert({ ...over, userid, email, begunUnder: 'x' }, days(101))
+      const login = { ...over, userid, email, tokenHash: aHash() }
+      await createMailedCodeRepository(db, 'login').insert(login, days(101))
       const wanted = { email, username: 'ada', name: undefined, language: 'en', passwordHash: 'x' } as const
       await createSignUpRepository(db).insert({ ...over, ...wanted, tokenHash: aHash() }, days(101))
       await createLoginRepository(db).insert({ ...over, tokenHash: aHash(), content: 'sealed' }, days(101))
@@ -646,10 +676,10 @@ const CASES: Record<string, Case> = {
           Number(value),
         )
       const before = await read()
-      expect(before).toHaveLength(7)
+      expect(before).toHaveLength(8)
       for (const overdue of before) expect(overdue).toBeGreaterThan(800_000)
       await purge(new AbortController().signal)
-      expect(await read()).toEqual([0, 0, 0, 0, 0, 0, 0])
+      expect(await read()).toEqual([0, 0, 0, 0, 0, 0, 0, 0])
       expect(await countRows(db, "user_session where jti = 'x'")).toBe(0)
       expect(await createResetRepository(db).find(email)).toMatchObject([{ id: kept.id }])
       expect(await createEmailChangeRepository(db).find(userid)).toMatchObject([{ id: kept.id }])

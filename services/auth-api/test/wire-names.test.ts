@@ -12,6 +12,7 @@ const WEBAUTHN_OBJECTS = ['credential', 'publicKey']
 /** Every option that adds a route. */
 const EVERY_FEATURE = {
   SIGN_UP: 'on',
+  LOGIN_BY_MAIL: 'on',
   ACCOUNT_DELETION: 'on',
   ACCOUNT_PAGES: 'on',
   EMAIL_CHANGE: 'confirmed',

@@ -87,6 +87,7 @@ export const OWN_TABLES: Readonly<Record<string, readonly string[]>> = {
   mail_outbox: ['id', 'payload', 'expires_at'],
   token_revocation: ['id', 'revoked_from', 'expires_at'],
   email_change: ['id', 'userid', 'code_hash', 'expires_at'],
+  mailed_code: ['id', 'purpose', 'code_hash', 'expires_at'],
   sign_up: ['id', 'email_key', 'code_hash', 'expires_at'],
   user_factor: ['id', 'userid', 'kind', 'last_counter'],
   recovery_code: ['id', 'userid', 'hash'],

@@ -1,5 +1,5 @@
 /** The page that a link opens, by what the user does there. Pages of others read these names too. */
-export type LinkedPage = 'reset' | 'signup' | 'email'
+export type LinkedPage = 'reset' | 'login' | 'signup' | 'email'
 
 /** Returns the link of a mail; undefined where no page is configured. */
 export type MailLink = (page: LinkedPage, values: Readonly<Record<string, string>>) => string | undefined

@@ -32,6 +32,7 @@ const CODE = {
  */
 export const MAIL_TEMPLATES = {
   'password-reset': z.strictObject(CODE),
+  'login-code': z.strictObject(CODE),
   /** A mail to the new address. */
   'email-change': z.strictObject(CODE),
   /** A mail to the owner of an address to which another user wants to change. */

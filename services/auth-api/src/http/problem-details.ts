@@ -36,6 +36,7 @@ export const PROBLEMS = {
   factor_not_found: { status: 404, title: 'No such second factor' },
   wrong_password: { status: 422, title: 'Wrong current password' },
   email_change_refused: { status: 422, title: 'Change of e-mail refused' },
+  login_code_refused: { status: 422, title: 'Code of a login refused' },
   signup_refused: { status: 422, title: 'Sign-up refused' },
   provider_not_found: { status: 404, title: 'No such identity provider' },
   exchange_refused: { status: 422, title: 'Code or ticket of a login refused' },

@@ -69,6 +69,7 @@ const REMEDIES: Partial<Record<ErrorCode, Remedy>> & Record<ErrorReason, Remedy>
   password_missing: { client: 'send it as current_password' },
   reset_refused: { user: 'try again, or request a new code' },
   email_change_refused: { user: 'try again, or change the e-mail again' },
+  login_code_refused: { user: 'try again, or request a new code' },
   signup_refused: { user: 'try again, or sign up again' },
   domain_refused: { user: 'use another address' },
   provider_not_found: { client: 'GET /login/with lists them' },

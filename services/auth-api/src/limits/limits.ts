@@ -31,6 +31,8 @@ export interface Limits {
   limitFactors: LimitFactors
   /** Limits the mails of password resets. */
   limitResets: LimitMail
+  /** Limits the mails of logins by a mailed code. */
+  limitLoginCodes: LimitMail
   /** Limits the mails of sign-ups. */
   limitSignUps: LimitMail
   /** Limits the mails that a user causes by changes of e-mail. */
@@ -43,7 +45,13 @@ export interface Limits {
   limitTakenEmails: LimitFailures
 }
 
-const REFUSED_CODES = ['reset_refused', 'signup_refused', 'email_change_refused', 'exchange_refused'] as const
+const REFUSED_CODES = [
+  'reset_refused',
+  'login_code_refused',
+  'signup_refused',
+  'email_change_refused',
+  'exchange_refused',
+] as const
 
 /** Creates every limit of the API. */
 export function createLimits(
@@ -62,6 +70,7 @@ export function createLimits(
     limitLogin: createLoginLimiter(options),
     limitFactors: createFactorLimiter(options),
     limitResets: createMailLimiter({ ...options, name: 'reset' }),
+    limitLoginCodes: createMailLimiter({ ...options, name: 'login-code' }),
     limitSignUps: createMailLimiter({ ...options, name: 'sign-up' }),
     limitEmailChanges: createMailLimiter({ ...options, name: 'email-change' }),
     limitEmailChangesTo: createMailLimiter({ ...options, name: 'email-change-to' }),

@@ -3,19 +3,18 @@ import { createCodeSecrets } from './code-secrets.ts'
 
 const [SECRET, PREVIOUS] = [new Uint8Array(64), new Uint8Array(64).fill(1)]
 
-it.each(['reset', 'email', 'signup'] as const)(
-  'hashes a code of the purpose %s for its row, and as no other purpose does',
-  (purpose) => {
-    const secrets = createCodeSecrets(purpose, [SECRET])
-    const stored = secrets.hash('id', '123456')
-    expect(secrets.isHashOf(stored, 'id', '123456')).toBe(true)
-    expect(secrets.isHashOf(stored, 'id', '123457')).toBe(false)
-    expect(secrets.isHashOf(stored, 'other', '123456')).toBe(false)
-    const others = (['reset', 'email', 'signup'] as const).filter((other) => other !== purpose)
-    for (const other of others)
-      expect(createCodeSecrets(other, [SECRET]).isHashOf(stored, 'id', '123456')).toBe(false)
-  },
-)
+const PURPOSES = ['reset', 'email', 'signup', 'login'] as const
+
+it.each(PURPOSES)('hashes a code of the purpose %s for its row, and as no other purpose does', (purpose) => {
+  const secrets = createCodeSecrets(purpose, [SECRET])
+  const stored = secrets.hash('id', '123456')
+  expect(secrets.isHashOf(stored, 'id', '123456')).toBe(true)
+  expect(secrets.isHashOf(stored, 'id', '123457')).toBe(false)
+  expect(secrets.isHashOf(stored, 'other', '123456')).toBe(false)
+  const others = PURPOSES.filter((other) => other !== purpose)
+  for (const other of others)
+    expect(createCodeSecrets(other, [SECRET]).isHashOf(stored, 'id', '123456')).toBe(false)
+})
 
 it('hashes with the current secret, and knows the hashes of the previous one', () => {
   const [old, rotated] = [

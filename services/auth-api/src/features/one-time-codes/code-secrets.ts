@@ -10,6 +10,7 @@ const PURPOSES = {
   email: 'latchkey email change',
   signup: 'latchkey sign-up',
   identity: 'latchkey provider login',
+  login: 'latchkey login by mail',
   guard: 'latchkey account guard',
 } as const
 
@@ -29,6 +30,7 @@ export function createAllCodeSecrets({
     email: createCodeSecrets('email', secrets),
     signup: createCodeSecrets('signup', secrets),
     identity: createCodeSecrets('identity', secrets),
+    login: createCodeSecrets('login', secrets),
     guard: createCodeSecrets('guard', guardSecrets),
   }
 }

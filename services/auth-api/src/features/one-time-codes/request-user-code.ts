@@ -24,7 +24,7 @@ export interface UserCode extends StoredCode {
 }
 
 export interface UserCodeKind {
-  template: 'password-reset'
+  template: 'password-reset' | 'login-code'
   event: AuditEventName
   secrets: Pick<CodeSecrets, 'generateCode' | 'generateToken' | 'hash' | 'unmatchableHash'>
   limit: LimitMail

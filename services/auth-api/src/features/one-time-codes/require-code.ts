@@ -10,8 +10,11 @@ export interface RequireCodeDependencies<Code> {
   takesId?: boolean
   /** Number of codes that may be tried. */
   attempts: number
-  /** Creates the one error for every fault: the reason would only help an attacker. */
-  refusal: () => AppError
+  /**
+   * Creates the one error for every fault: the reason would only help an attacker. It gets the row that a code was tried for, where
+   * one was found.
+   */
+  refusal: (stored?: Code) => AppError
   sharedNow: Clock
 }
 
@@ -38,7 +41,7 @@ export async function requireCode<Code extends StoredCode & { tokenHash?: string
   )
   if (!stored) throw refusal()
   // The database counts before the code is compared, so that concurrent guesses cannot exceed `attempts`.
-  if (!(await codes.countAttempt(stored.id, attempts, new Date(sharedNow())))) throw refusal()
-  if (!secrets.isHashOf(stored.codeHash, stored.id, code)) throw refusal()
+  if (!(await codes.countAttempt(stored.id, attempts, new Date(sharedNow())))) throw refusal(stored)
+  if (!secrets.isHashOf(stored.codeHash, stored.id, code)) throw refusal(stored)
   return stored
 }

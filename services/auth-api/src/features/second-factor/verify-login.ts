@@ -32,7 +32,7 @@ export async function verifyLogin(
   client: Client,
 ): Promise<IssuedLogin> {
   const { knownAddresses, notifyNewClient, field } = secondFactor
-  const followsPassword = challenge.aud === LOGIN
+  const followsPassword = firstFactorOf(challenge).includes('pwd')
   const attempt = { userid, purpose: 'login', kind, challenge: challenge.jti, followsPassword } as const
   const { user, issued } = await limitAttempt(secondFactor, client, attempt, () =>
     logIn(secondFactor, { challenge, verify, userid, userNotFound, remember }, client),
@@ -57,7 +57,10 @@ async function logIn(
   })
   requireAdmitted(user, localNow(), audit)
   audit.report({ name: 'login.succeeded', userid: user.userid })
-  const first = challenge.aud === LOGIN ? (challenge.first ?? ['pwd']) : []
+  const first = firstFactorOf(challenge)
   const issued = await issueLogin(user, readAt, audit, { amr: [...first, ...amr, MULTI_FACTOR], remember })
   return { user, issued }
 }
+
+/** How the user of a challenge has shown the first factor; an older version says it of none. */
+const firstFactorOf = ({ aud, first = ['pwd'] }: Challenge): readonly string[] => (aud === LOGIN ? first : [])
