@@ -395,6 +395,46 @@ describe('GET /sessions', () => {
   })
 })
 
+describe('a change of the password', () => {
+  const change = ({ token }: Session) =>
+    app.server.inject({
+      method: 'PUT',
+      url: '/profile/password',
+      headers: bearer(token),
+      payload: { current_password: PASSWORD, password: 'N3w-p4ssw0rd!' },
+    })
+
+  it('gives its device a new refresh token, where it had one', async () => {
+    const user = await aUser(app)
+    const begun = await aSession(user)
+    const changed = (await change(begun)).json()
+    expect((await exchange(begun.refresh_token)).statusCode).toBe(401)
+    expect(await ping(await exchanged(changed))).toBe(200)
+    const other = await aUser(app)
+    const without = await change({ ...begun, token: await aToken(app, other) })
+    expect(Object.keys(without.json()).toSorted()).toEqual(['data', 'token'])
+  })
+
+  it('is answered with a token alone where the new session cannot be stored', async () => {
+    const begun = await aSession(await aUser(app))
+    database.failing = 'user_session-store'
+    const changed = await change(begun)
+    expect([changed.statusCode, Object.keys(changed.json()).toSorted()]).toEqual([200, ['data', 'token']])
+  })
+})
+
+it('lives as long as the access token that came with it, although SESSION_IDLE is shorter', async () => {
+  await using short = await startApp({ settings: { SESSION_IDLE: '60', SESSION_LIFETIME: '5000' } })
+  const begun = await aSession(await aUser(short), short)
+  const { iat = 0, exp = 0 } = decodeJwt(begun.token)
+  expect(Date.parse(begun.refresh_expires_at)).toBe(exp * 1000)
+  short.setClock((exp - 1) * 1000)
+  const next = await exchanged(begun, short)
+  expect(Date.parse(next.refresh_expires_at), 'SESSION_LIFETIME').toBe((iat + 5_000) * 1000)
+  short.setClock((iat + 5_000) * 1000)
+  expect((await exchange(next.refresh_token, short)).statusCode).toBe(401)
+})
+
 describe('the first use of a new pair', () => {
   const writes = () => database.names().filter((name) => name === 'session-record-use').length
 

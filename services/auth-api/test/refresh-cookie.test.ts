@@ -217,6 +217,23 @@ const ATTACKS: Attack[] = [
   },
 ]
 
+it('has no page of its own where API_SERVER is no URL: none of the origin null', async () => {
+  await using other = await startApp({
+    database,
+    settings: { API_SERVER: 'urn:example:auth', TRUST_PROXY: '127.0.0.1' },
+  })
+  const cookie = await aCookie(await aUser(app))
+  const sendTo = (origin: string) =>
+    other.server.inject({
+      method: 'POST',
+      url: '/refreshtoken',
+      headers: { cookie, origin, host: HOST, 'x-forwarded-proto': 'https' },
+      payload: {},
+    })
+  expect((await sendTo('null')).statusCode).toBe(403)
+  expect((await sendTo(OWN)).statusCode, 'the host of the request').toBe(200)
+})
+
 describe.each(['/refreshtoken', '/logout'])('%s with the cookie', (url) => {
   it.each(ATTACKS)(
     'is refused $why, and leaves the session as it is',

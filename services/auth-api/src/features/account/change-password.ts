@@ -60,6 +60,11 @@ export function createChangePassword(core: ChangePasswordCore, policy: Config['p
     const remember = await findRefreshForm(caller.claims)
     const user = await store(caller, proof, passwordHash)
     validity.forget(caller.claims)
-    return issueLogin(user, readAt, caller.audit, { ...proof.login, remember })
+    const login = { ...proof.login, remember }
+    return issueLogin(user, readAt, caller.audit, login).catch((error: unknown) => {
+      if (remember === undefined) throw error
+      // The password is changed: an answer without a refresh token says so, and an error would not.
+      return issueLogin(user, readAt, caller.audit, proof.login)
+    })
   }
 }
