@@ -102,7 +102,7 @@ const WAYS_IN: Record<string, (user: TestUser) => Promise<() => ReturnType<typeo
   },
 }
 
-describe.each(Object.entries(WAYS_IN))('%s', (_, prepare) => {
+describe.each(Object.entries(WAYS_IN))('%s', (way, prepare) => {
   const STATES = [
     {
       state: 'a ban',
@@ -147,6 +147,10 @@ describe.each(Object.entries(WAYS_IN))('%s', (_, prepare) => {
       expect(refused.body).not.toContain('spam')
       const logged = app.logLines.slice(before).map((line) => JSON.parse(line).msg)
       expect(logged).not.toContain('login.succeeded')
+      // Equal events of a minute are logged once: a login before it would hide that one.
+      expect(logged.includes('login.refused')).toBe(!way.includes('refresh'))
+      // Equal events of a minute are logged once, so a login before would hide the one above.
+      expect(logged.includes('login.refused')).toBe(!way.includes('refresh'))
     },
   )
 
