@@ -5,6 +5,7 @@ import {
   createEmailChangeRepository,
   type PendingEmail,
 } from '@latchkey/shared/users/email-change-repository.ts'
+import { createErasureRepository } from '@latchkey/shared/users/erasure.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { createManyUsersRepository } from '@latchkey/shared/users/many-users-repository.ts'
 import { declaredRoles } from '@latchkey/shared/users/roles.ts'
@@ -23,6 +24,7 @@ import {
 } from './accounts/change-account.ts'
 import { createAccount } from './accounts/create-account.ts'
 import { describeAccount, describeAccounts } from './accounts/describe-account.ts'
+import { eraseAccount } from './accounts/erase-account.ts'
 import { generatePassword } from './accounts/generate-password.ts'
 import { getAccount } from './accounts/get-account.ts'
 import { type AdminContext, withAdminContext } from './admin-context.ts'
@@ -62,9 +64,10 @@ export class Users {
   /** Shows a user with all properties but internal ones. */
   async show(login: string): Promise<void> {
     console.log(
-      await withAdminContext(async ({ db, localNow }) =>
-        describeAccount(await getAccount(createUserRepository(db), login), localNow()),
-      ),
+      await withAdminContext(async ({ db, localNow }) => {
+        const user = await getAccount(createUserRepository(db), login)
+        return describeAccount(user, localNow(), await createErasureRepository(db).find(user.userid))
+      }),
     )
   }
 
@@ -106,7 +109,16 @@ export class Users {
     report(user, 'is deleted; Users::restore reverts this')
   }
 
-  /** Reverts a deletion. Tokens from before stay revoked. */
+  /**
+   * Erases everything of a person, at once and for ever: names, e-mail, password, properties, metadata, factors, sessions, codes and
+   * mails that wait. The row of the user stays under a random username; the audit trail keeps the events without the person.
+   */
+  async erase(login: string): Promise<void> {
+    const { userid } = await withAdminContext((context) => eraseAccount(context, login))
+    console.log(`The person of ${userid} is erased`)
+  }
+
+  /** Reverts a deletion, also one whose erasure is to come. Tokens from before stay revoked. */
   async restore(login: string): Promise<void> {
     report(await withAdminContext((context) => restoreAccount(context, login)), 'is restored')
   }

@@ -1,4 +1,5 @@
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
+import { createErasureRepository } from '@latchkey/shared/users/erasure.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { revokeUserTokens } from '@latchkey/shared/users/valid-from.ts'
 import type { AdminContext } from '../admin-context.ts'
@@ -75,7 +76,12 @@ export function deleteAccount({ db, localNow }: AdminContext, login: string): Pr
 
 export function restoreAccount({ db, localNow }: AdminContext, login: string): Promise<User> {
   return withLockedAccount(db, login, async (users, user, transaction) => {
+    const erasures = createErasureRepository(transaction)
+    const { erasedAt } = (await erasures.find(user.userid)) ?? {}
+    if (erasedAt)
+      throw new Error(`${user.userid} was erased at ${erasedAt.toISOString()}: nothing is left to restore`)
     if (!user.deletedAt) throw new Error(`${user.username} is not deleted`)
+    await erasures.cancel(user.userid)
     await users.restore(user.userid)
     await endCodes(transaction, user.userid, new Date(localNow()))
     await recordEvent(transaction, 'account.restored', user.userid, localNow())

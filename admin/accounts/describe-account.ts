@@ -1,11 +1,12 @@
 import { findSchemeName, getScheme } from '@latchkey/shared/passwords/schemes.ts'
 import { type Ban, findBan, hasConfirmedEmail } from '@latchkey/shared/users/account-state.ts'
+import type { Erasure } from '@latchkey/shared/users/erasure.ts'
 import type { ListedUser } from '@latchkey/shared/users/many-users-repository.ts'
 import { INTERNAL_PROPERTY_PREFIX, roleOf, type User, validFromOf } from '@latchkey/shared/users/user.ts'
 import { formatFields, formatTable } from '../console/format-table.ts'
 
 /** Everything an administrator may see of a user: the scheme of the hash, never the hash. */
-export function describeAccount(user: User, now: number): string {
+export function describeAccount(user: User, now: number, erasure?: Erasure): string {
   const validFrom = validFromOf(user)
   const properties = user.properties.filter(({ name }) => !name.startsWith(INTERNAL_PROPERTY_PREFIX))
   return formatFields([
@@ -18,6 +19,7 @@ export function describeAccount(user: User, now: number): string {
     ['created', toText(user.createdAt)],
     ['updated', toText(user.updatedAt)],
     ['deleted', toText(user.deletedAt)],
+    [erasure?.erasedAt ? 'erased' : 'erasure due', toText(erasure?.erasedAt ?? erasure?.dueAt ?? null)],
     ['banned', describeBan(findBan(user, now))],
     [
       'e-mail',

@@ -90,6 +90,10 @@ export const AUDIT_EVENTS = {
   'account.deleted': {
     description: 'The owner deleted the account, or an admin if `reason` is `admin`.',
   },
+  'account.erased': {
+    description:
+      'An admin erased everything of the person. The events of erased users lose their user, address and request.',
+  },
   'account.restored': { description: 'An admin reverted the deletion of the user.' },
   'account.banned': { description: 'An admin banned the user, for this `reason`.' },
   'account.unbanned': { description: 'An admin ended the ban of the user.' },

@@ -7,15 +7,19 @@ const ROOT = join(import.meta.dirname, '../..')
 
 const USERS = ['shared/users/user-repository.ts', 'shared/users/many-users-repository.ts']
 
+/** What erases a person has SQL about every table with data of one. */
+const ERASURE = 'shared/users/erasure.ts'
+
 /** The files with SQL about each table. Other code calls them, or takes a part of a statement from them. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
-  users: USERS,
-  users_property: USERS,
-  user_metadata: ['shared/users/metadata.ts'],
-  password_reset: ['shared/users/reset-repository.ts'],
-  email_change: ['shared/users/email-change-repository.ts'],
-  mailed_code: ['shared/users/mailed-code-repository.ts'],
-  sign_up: ['services/auth-api/src/features/sign-up/sign-up-repository.ts'],
+  users: [...USERS, ERASURE],
+  users_property: [...USERS, ERASURE],
+  user_erasure: [ERASURE],
+  user_metadata: ['shared/users/metadata.ts', ERASURE],
+  password_reset: ['shared/users/reset-repository.ts', ERASURE],
+  email_change: ['shared/users/email-change-repository.ts', ERASURE],
+  mailed_code: ['shared/users/mailed-code-repository.ts', ERASURE],
+  sign_up: ['services/auth-api/src/features/sign-up/sign-up-repository.ts', ERASURE],
   user_factor: ['shared/users/factor-repository.ts'],
   recovery_code: ['shared/users/factor-repository.ts'],
   user_identity: ['shared/users/identity-repository.ts'],
@@ -24,10 +28,11 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'services/auth-api/src/features/sessions/session-repository.ts',
     // The status of an access token says whether its session has ended, and records its first use.
     'services/auth-api/src/tokens/revocation-repository.ts',
+    ERASURE,
   ],
   token_revocation: ['services/auth-api/src/tokens/revocation-repository.ts'],
   audit_event: ['shared/audit/audit-repository.ts'],
-  mail_outbox: ['shared/mail/outbox/outbox-repository.ts'],
+  mail_outbox: ['shared/mail/outbox/outbox-repository.ts', ERASURE],
   latchkey_installation: ['shared/database/installation.ts'],
 }
 

@@ -19,6 +19,7 @@ export type ErrorCode =
   | 'passkey_refused'
   | 'challenge_refused'
   | 'last_factor'
+  | 'last_admin'
   | 'too_many_factors'
   | 'factor_not_found'
   | 'wrong_password'

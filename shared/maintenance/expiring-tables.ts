@@ -32,6 +32,7 @@ export const OTHER_TABLES = {
   mail_outbox: 'the worker deletes a mail that it has sent, and its sweep one that has expired',
   users: 'a deleted user keeps its row, and with it its names',
   users_property: 'it stays with its user',
+  user_erasure: 'it stays, so that nobody restores what was erased',
   user_metadata: 'it stays with its user',
   user_factor: 'the user or an admin deletes it; a new enrolment replaces one that was not confirmed',
   user_identity: 'the user or an admin deletes it',

@@ -4,6 +4,7 @@ import { rootReason } from '../errors/root-reason.ts'
 import { createRepeatedTask, type RepeatedTaskOptions } from '../lifecycle/repeated-task.ts'
 import type { Clock } from '../time/clock.ts'
 import { type ExpiringTable, listExpiringTables } from './expiring-tables.ts'
+import { forgetPersons } from './forget-persons.ts'
 
 /** Each statement stays far below its time limit, and other statements get their turn between two. */
 const BATCH_SIZE = 1_000
@@ -17,7 +18,7 @@ export interface PurgeDependencies {
 }
 
 /**
- * Creates the function that deletes from the expiring tables what they need not keep. It deletes in batches; a table that fails
+ * Creates the function that deletes from the expiring tables what they need not keep, and from events the person who was erased. It deletes in batches; a table that fails
  * does not stop the others. It ends early when its signal is aborted.
  */
 export function createPurge({ registry, auditDays, ...dependencies }: PurgeDependencies) {
@@ -44,6 +45,9 @@ export function createPurge({ registry, auditDays, ...dependencies }: PurgeDepen
     const failures: string[] = []
     for (const table of tables)
       await purgeTable(table, signal).catch((error) => failures.push(`${table.table}: ${rootReason(error)}`))
+    await forgetPersons(dependencies.db, signal).catch((error) =>
+      failures.push(`audit_event: ${rootReason(error)}`),
+    )
     if (failures.length > 0) throw new Error(failures.join('; '))
   }
 }

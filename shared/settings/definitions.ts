@@ -322,9 +322,19 @@ export const SETTINGS = {
     default: 'immediate',
     example: 'confirmed',
   }),
-  ACCOUNT_DELETION: onOrOff({
-    description: 'Lets users delete their account by `POST /profile/delete`.',
+  ACCOUNT_DELETION: oneOf(['on', 'off', 'erase'], {
+    description:
+      'Lets users delete their account by `POST /profile/delete`: `on` keeps the data unless the request says `erase`, `erase` erases it unless the request says otherwise.',
     default: 'off',
+    example: 'erase',
+  }),
+  ERASURE_DAYS: wholeNumber({
+    description:
+      'Time after a deletion with `erase` until the data is erased, and can no longer be restored.',
+    unit: 'days',
+    minimum: 0,
+    maximum: 3_650,
+    default: 30,
   }),
 
   // Sign-up

@@ -1,8 +1,10 @@
+export const ADMIN_ROLE = 'admin'
+
 /**
  * The roles that a route may require, so that a misspelt one is refused at the start, and by `Users::setRole`. `user` is
  * the role of a user without one. Add yours here.
  */
-export const ROLES: readonly string[] = ['admin', 'user']
+export const ROLES: readonly string[] = [ADMIN_ROLE, 'user']
 
 /** `admin or editor` */
 export const formatRoles = (roles: readonly string[]): string =>

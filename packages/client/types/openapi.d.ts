@@ -711,6 +711,7 @@ export interface components {
         AccountDeletion: {
             /** Format: password */
             current_password?: string;
+            erase?: boolean;
         };
         AddressConfirmation: {
             ticket: string;
@@ -1188,6 +1189,15 @@ export interface components {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
                 "WWW-Authenticate": components["headers"]["Challenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        LastAdmin: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
                 [name: string]: unknown;
             };
             content: {
@@ -2731,6 +2741,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            409: components["responses"]["LastAdmin"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["WrongPassword"];

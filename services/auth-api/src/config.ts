@@ -67,6 +67,7 @@ export const parseConfig = declareConfig('auth-api', {
     properties: 'PROFILE_PROPERTIES',
     emailChange: 'EMAIL_CHANGE',
     deletion: 'ACCOUNT_DELETION',
+    erasureDays: 'ERASURE_DAYS',
   },
   reset: { ttlSeconds: 'RESET_TTL', attempts: 'RESET_ATTEMPTS' },
   accountPages: {

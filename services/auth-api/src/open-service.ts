@@ -29,6 +29,7 @@ import type { Registry } from 'prom-client'
 import { buildApp } from './app.ts'
 import { openAuditTrail } from './audit/audit-trail.ts'
 import { type Config, parseConfig } from './config.ts'
+import { createErasureTask } from './features/account/erase-accounts.ts'
 import { createHashWaits } from './features/health/service-metrics.ts'
 import { loadProviders } from './features/identity-providers/load-providers.ts'
 import { createRequestTracing } from './http/trace-requests.ts'
@@ -82,6 +83,14 @@ export async function openService(lifecycle: Lifecycle, environment: NodeJS.Proc
     logger,
     address: () => server.listeningOrigin,
   })
+  await lifecycle.open(
+    () => {
+      const task = createErasureTask({ db: clients.db, localNow: Date.now }, { logger })
+      task.start()
+      return task
+    },
+    (task) => task.stop(),
+  )
   // Loads the libraries of hashes once the port is open: loading takes time, for which the first login would wait.
   await Promise.all([clients.passwords.start(), warnOfUnaskedFactors(config, clients.db, logger)])
 }

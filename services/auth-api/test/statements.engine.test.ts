@@ -5,9 +5,11 @@ import { createAuditRepository } from '@latchkey/shared/audit/audit-repository.t
 import type { Database } from '@latchkey/shared/database/database.ts'
 import { createReadInstallation } from '@latchkey/shared/database/installation.ts'
 import { ping } from '@latchkey/shared/database/ping.ts'
+import { forgetPersons } from '@latchkey/shared/maintenance/forget-persons.ts'
 import { createPurge } from '@latchkey/shared/maintenance/purge-expired.ts'
 import { createEmailChangeRepository } from '@latchkey/shared/users/email-change-repository.ts'
 import { endCodes } from '@latchkey/shared/users/end-codes.ts'
+import { createErasureRepository, eraseUser, requireOtherAdmin } from '@latchkey/shared/users/erasure.ts'
 import { createFactorRepository, SEALED } from '@latchkey/shared/users/factor-repository.ts'
 import { createIdentityRepository } from '@latchkey/shared/users/identity-repository.ts'
 import { createMailedCodeRepository } from '@latchkey/shared/users/mailed-code-repository.ts'
@@ -15,6 +17,7 @@ import { createManyUsersRepository } from '@latchkey/shared/users/many-users-rep
 import { createMetadataRepository } from '@latchkey/shared/users/metadata.ts'
 import { createResetRepository } from '@latchkey/shared/users/reset-repository.ts'
 import { createSealedTextRepository, FIRST } from '@latchkey/shared/users/sealed-text-repository.ts'
+import { ada } from '@latchkey/shared/users/test/ada.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { countRows, createTestDatabase } from '@latchkey/test-support/test-database.ts'
 import { Registry } from 'prom-client'
@@ -614,6 +617,49 @@ const CASES: Record<string, Case> = {
       expect(await audit.findNewest(randomUUID(), 10)).toEqual([])
       const isSince = (seconds: number) => audit.hasSince(userid, name, at(seconds))
       expect([await isSince(-0.001), await isSince(0)]).toEqual([true, false])
+    },
+  },
+  'a person is erased at its time, once, and the audit trail forgets who it was': {
+    sends: [
+      ...['schedule', 'find', 'due', 'cancel', 'record', 'other-admin'].map((name) => `erasure-${name}`),
+      ...['find-emails', 'user', 'properties', 'metadata', 'sessions', 'email-changes', 'resets'].map(
+        (name) => `erase-${name}`,
+      ),
+      ...['erase-mailed-codes', 'erase-mailed-codes-of-email', 'erase-resets-of-email'],
+      ...['erase-sign-ups', 'erase-mails', 'audit-persons', 'audit-forget-persons'],
+    ],
+    async run(db) {
+      const { userid, email } = await aUser(db)
+      const user = (await createUserRepository(db).findById(userid)) ?? ada()
+      const erasures = createErasureRepository(db)
+      const isDue = async (seconds: number) => (await erasures.findDue(at(seconds))).includes(userid)
+      await erasures.schedule(userid, at(5))
+      await erasures.schedule(userid, at(10))
+      expect([await isDue(9), await isDue(10)]).toEqual([false, true])
+      await erasures.cancel(userid)
+      expect([await erasures.find(userid), await isDue(10)]).toEqual([undefined, false])
+      await requireOtherAdmin(db, { ...user, role: 'user' })
+      await aUser(db)
+      await requireOtherAdmin(db, user)
+      const audit = createAuditRepository(db)
+      const event = {
+        name: 'account.banned',
+        userid,
+        reason: 'Ada',
+        at: at(0),
+        address: '192.0.2.7',
+      } as const
+      await audit.insert([event])
+      await createEmailChangeRepository(db).insert({ ...aCode(), userid, email, begunUnder: 'x' }, at(0))
+      await erasures.schedule(userid, at(10))
+      const erase = () => db.transaction((transaction) => eraseUser(transaction, user, at(11)))
+      expect([await erase(), await erase()]).toEqual([true, false])
+      expect(await erasures.find(userid)).toEqual({ dueAt: at(10), erasedAt: at(11) })
+      await erasures.cancel(userid)
+      expect(await erasures.find(userid), 'what has taken place').toBeDefined()
+      await forgetPersons(db, new AbortController().signal)
+      expect(await audit.findNewest(userid, 10)).toEqual([])
+      expect(await countRows(db, "audit_event where reason = 'Ada'")).toBe(0)
     },
   },
   'the database says its time, and the name of the installation': {

@@ -96,6 +96,7 @@ export const OWN_TABLES: Readonly<Record<string, readonly string[]>> = {
   audit_event: ['id', 'userid', 'request_id', 'event_count'],
   user_session: ['id', 'userid', 'jti', 'expires_at'],
   user_metadata: ['userid', 'metadata'],
+  user_erasure: ['userid', 'due_at', 'erased_at'],
   latchkey_installation: ['id', 'created_at'],
 }
 

@@ -8,14 +8,11 @@ import type { Mails } from './accept-mail.ts'
 /** An event of an account that its user is told about. */
 export type Notice =
   | {
-      template:
-        | 'password-changed'
-        | 'email-changed'
-        | 'account-deleted'
-        | 'new-client'
-        | 'recovery-codes-renewed'
+      template: 'password-changed' | 'email-changed' | 'new-client' | 'recovery-codes-renewed'
     }
   | { template: 'factor-added'; kind: string; hadOthers: boolean }
+  /** `erasure`: when the data is erased, if it is. */
+  | { template: 'account-deleted'; erasure?: Date | undefined }
   | { template: 'factor-removed'; isLast: boolean }
   | { template: 'recovery-code-used'; left: number }
   | { template: 'identity-added'; provider: string; isAlone: boolean }
@@ -78,6 +75,10 @@ function toMail(user: User, notice: Notice, { origin, now }: { origin: NoticeOri
     }
     case 'identity-removed':
       return { template: notice.template, variables: { ...shared, provider: notice.provider } } as const
+    case 'account-deleted': {
+      const erasure = notice.erasure && formatMoment(languageOf(user), notice.erasure.getTime())
+      return { template: notice.template, variables: { ...shared, erasure } } as const
+    }
     case 'recovery-code-used':
       return { template: notice.template, variables: { ...shared, left: String(notice.left) } } as const
     default:

@@ -54,7 +54,8 @@ export const MAIL_TEMPLATES = {
   'identity-added': z.strictObject({ ...EVENT, provider: z.string(), alone: z.string().optional() }),
   'identity-removed': z.strictObject({ ...EVENT, provider: z.string() }),
   'password-changed': z.strictObject(EVENT),
-  'account-deleted': z.strictObject(EVENT),
+  /** `erasure` is present where the data is erased then. */
+  'account-deleted': z.strictObject({ ...EVENT, erasure: z.string().optional() }),
   'roles-changed': z.strictObject({ ...EVENT, role: z.string() }),
   'new-client': z.strictObject(EVENT),
   'failed-logins': z.strictObject({ ...EVENT, count: wholeNumber }),

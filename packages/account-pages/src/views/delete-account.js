@@ -7,7 +7,7 @@ import { go } from '../router.js'
 /** @import { Schemas } from '../api.js' */
 
 /**
- * Deletes the account, where ACCOUNT_DELETION is on.
+ * Deletes the account, where ACCOUNT_DELETION is not off.
  * @param {{ profile: Schemas['Profile'] }} given
  */
 export async function deleteAccount({ profile: user }) {

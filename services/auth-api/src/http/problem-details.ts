@@ -32,6 +32,7 @@ export const PROBLEMS = {
   passkey_refused: { status: 422, title: 'Passkey refused' },
   challenge_refused: { status: 422, title: 'Challenge refused' },
   last_factor: { status: 409, title: 'Last second factor of a role that needs one' },
+  last_admin: { status: 409, title: 'Last admin' },
   too_many_factors: { status: 409, title: 'Too many second factors' },
   factor_not_found: { status: 404, title: 'No such second factor' },
   wrong_password: { status: 422, title: 'Wrong current password' },

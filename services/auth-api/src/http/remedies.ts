@@ -50,6 +50,7 @@ const REMEDIES: Partial<Record<ErrorCode, Remedy>> & Record<ErrorReason, Remedy>
   challenge_exhausted: { user: 'log in again' },
   too_many_factors: { user: 'remove one first' },
   last_factor: { user: 'add another one before you remove this one' },
+  last_admin: { user: 'give the role to another user first' },
   factor_not_found: { client: 'GET /profile/factors lists them' },
   no_factor: { user: 'add one first' },
   code_missing: { user: 'send one of your second factor, or a recovery code' },

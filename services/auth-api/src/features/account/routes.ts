@@ -67,7 +67,18 @@ const PasswordChangeBody = z
   })
 
 const AccountDeletion = z
-  .object({ current_password: currentPasswordSchema() }, 'must be a JSON object')
+  .object(
+    {
+      current_password: currentPasswordSchema(),
+      erase: z
+        .boolean('must be true or false')
+        .optional()
+        .describe(
+          'Erases the data for ever, after ERASURE_DAYS. Default: true where ACCOUNT_DELETION is `erase`, else false.',
+        ),
+    },
+    'must be a JSON object',
+  )
   .meta({ id: 'AccountDeletion', examples: [{ current_password: 'c0rrect-Horse!' }] })
 
 const PolicyResponse = z
@@ -88,7 +99,8 @@ const PolicyResponse = z
   })
 
 /**
- * Adds the profile, its changes, the password with its policy and, where ACCOUNT_DELETION is `on`, the deletion of the account.
+ * Adds the profile, its changes, the password with its policy and, where ACCOUNT_DELETION is not `off`, the deletion of the
+ * account.
  */
 export const accountRoutes: FeatureRoutes = async (app, { core, config }) => {
   const { loggedInClientOf } = core
@@ -183,24 +195,26 @@ export const accountRoutes: FeatureRoutes = async (app, { core, config }) => {
     },
   )
 
-  if (config.profile.deletion === 'on')
+  if (config.profile.deletion !== 'off')
     app.post(
       '/profile/delete',
       {
         auth: 'authenticated',
-        problems: [...freshFactorProblems, 'wrong_password', 'overloaded'],
+        problems: [...freshFactorProblems, 'wrong_password', 'last_admin', 'overloaded'],
         schema: {
           operationId: 'deleteAccount',
           summary: "Delete the caller's account",
           description:
-            'Only where ACCOUNT_DELETION is `on`. Ends every token and code of the user, who gets a mail. The data stays in the database: an admin can restore the account. A wrong password counts as a failed login.',
+            'Only where ACCOUNT_DELETION is `on` or `erase`. Ends every token and code of the user, who gets a mail. An admin can restore the account, with `erase` until ERASURE_DAYS have passed: then nothing of the person is left, and the e-mail can sign up again. The only user with the role admin cannot be erased. A wrong password counts as a failed login.',
           tags: ['profile'],
           body: AccountDeletion,
           response: { 204: z.undefined().describe('The account is deleted.') },
         },
       },
       async (request, reply) => {
-        await deleteAccount(core, request.body.current_password, loggedInClientOf(request))
+        const { current_password: currentPassword, erase = config.profile.deletion === 'erase' } =
+          request.body
+        await deleteAccount(core, config.profile, { currentPassword, erase }, loggedInClientOf(request))
         reply.code(204)
       },
     )

@@ -1,0 +1,2 @@
+drop view if exists expired_audit_person;
+drop table if exists user_erasure;
