@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Ended, runInProcess } from '../run-in-process.ts'
-import { MAIN } from '../terminal-docker.ts'
 
 /** A project with these files. */
 function aProject(files: Record<string, string>): string {
@@ -21,11 +19,8 @@ const run = (folder: string, ...words: string[]) =>
 
 /** Runs code in a terminal of the project. */
 const type = (folder: string, code: string): Promise<Ended> =>
-  new Promise((resolve) => {
-    const words = [MAIN, 'terminal', '--runtime', 'node', '--rootdir', folder, '--execute', code]
-    execFile(process.execPath, words, (error, stdout, stderr) => {
-      resolve({ code: Number(error?.code ?? 0), stdout, stderr })
-    })
+  runInProcess(['terminal', '--runtime', 'node', '--rootdir', folder, '--execute', code], {
+    env: process.env,
   })
 
 const MODULE = { 'package.json': '{"type": "module"}' }
