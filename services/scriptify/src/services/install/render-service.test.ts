@@ -9,6 +9,7 @@ import type { InitSystem } from '../init-system.ts'
 import { INIT_SYSTEMS } from '../init-systems.ts'
 import type { Service } from '../service.ts'
 import { crond } from '../systems/crond.ts'
+import { initd } from '../systems/initd.ts'
 import { systemd } from '../systems/systemd.ts'
 import { upstart } from '../systems/upstart.ts'
 import { renderService } from './render-service.ts'
@@ -22,22 +23,30 @@ const aHostileService = (changes: Partial<Service> = {}): Service =>
     ...changes,
   })
 
-/** Of these a user changes the launcher alone. */
-const LAUNCHED: readonly InitSystem[] = [upstart, crond]
+/** A user changes the launcher of these, and how a script of SysV finds the process. */
+const LAUNCHED: readonly InitSystem[] = [upstart, initd, crond]
+/** The program that reads the environment file, the same in each launcher; launcher.test.ts runs it. */
+const READER = /^function add\([\s\S]*?^\}(?=')/m
 
 describe('renderService', () => {
   it.each(INIT_SYSTEMS)('writes the files of $name', async (system) => {
     await expect(await describeFiles(system)).toMatchFileSnapshot(`../../../test/golden/${system.name}.txt`)
   })
 
-  it.each(INIT_SYSTEMS.filter((system) => !LAUNCHED.includes(system)))(
-    'writes the files of $name for a user',
-    async (system) => {
-      await expect(
-        await describeFiles(system, { user: 'app', interval: undefined, after: ['mysql.service'] }),
-      ).toMatchFileSnapshot(`../../../test/golden/${system.name}-user.txt`)
-    },
-  )
+  it('writes the unit of systemd for a user', async () => {
+    await expect(
+      await describeFiles(systemd, { user: 'app', interval: undefined, after: ['mysql.service'] }),
+    ).toMatchFileSnapshot('../../../test/golden/systemd-user.txt')
+  })
+
+  it('writes the script of SysV for a method that is called once, and for an order', async () => {
+    const changed = await describeFiles(initd, { interval: undefined, after: ['mysql.service'] })
+    expect(changed).toBe(
+      (await describeFiles(initd))
+        .replace('$time $syslog', '$time $syslog mysql')
+        .replace(/return 1(?=\n\})/, 'return 0'),
+    )
+  })
 
   it.each(LAUNCHED)('has only the launcher of $name become a user', async (system) => {
     const becomesUser = `# Only root may read the files used here, so just the program runs as the service's user.
@@ -47,7 +56,9 @@ export HOME USER LOGNAME
 `
     const forRoot = await describeFiles(system)
     expect(await describeFiles(system, { user: 'app' })).toBe(
-      forRoot.replace('export PATH\n', () => `export PATH\n${becomesUser}`),
+      forRoot
+        .replace('export PATH\n', () => `export PATH\n${becomesUser}`)
+        .replaceAll("--exec '/usr/bin/php8.4'", "--user 'app'"),
     )
   })
 
@@ -148,5 +159,7 @@ export HOME USER LOGNAME
 async function describeFiles(system: InitSystem, changes: Partial<Service> = {}): Promise<string> {
   const schedule = system === crond ? '*/5 * * * *' : undefined
   const files = await renderService(aHostileService({ schedule, ...changes }), system)
-  return files.map(({ path, mode, content }) => `==> ${path} ${mode.toString(8)}\n${content}`).join('\n')
+  return files
+    .map(({ path, mode, content }) => `==> ${path} ${mode.toString(8)}\n${content.replace(READER, '…')}`)
+    .join('\n')
 }
