@@ -315,6 +315,12 @@ const PHP: Case[] = [
   { why: 'a message', script: 'die("bye");', stdout: 'bye' },
   { why: 'an exit of other code', script: 'eval("exit(5);");', code: 5 },
   {
+    why: 'where a function was called with a wrong argument',
+    script: 'declare(strict_types=1);\nfunction f(int $n) {}\nf("1");',
+    code: 1,
+    says: /, called in php shell code:3\n {4}at php shell code:2\n/,
+  },
+  {
     why: 'an error that its own handler gets, at its top level too',
     script:
       'set_exception_handler(function ($e) { echo "mine ", $e->getMessage(); }); throw new Exception("z");',

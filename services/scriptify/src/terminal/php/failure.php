@@ -50,7 +50,9 @@ final class Failure
 
     private static function one(\Throwable $error): string
     {
-        $message = substr($error->getMessage(), 0, self::MAX_MESSAGE);
+        // php says where a function was called with a wrong argument, or declared before.
+        $message = preg_replace('~' . CodeStream::NAME . '(?: on line |:)(?=\d)~', 'php shell code:', $error->getMessage());
+        $message = substr((string) $message, 0, self::MAX_MESSAGE);
         $place = ['file' => $error->getFile(), 'line' => $error->getLine()];
         foreach ($error->getTrace() as $frame) {
             // One that fails while it is loaded is included, and has its own line.
