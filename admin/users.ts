@@ -7,12 +7,18 @@ import {
 } from '@latchkey/shared/users/email-change-repository.ts'
 import { createErasureRepository } from '@latchkey/shared/users/erasure.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
+import { createIdentityRepository } from '@latchkey/shared/users/identity-repository.ts'
 import { createManyUsersRepository } from '@latchkey/shared/users/many-users-repository.ts'
 import { declaredRoles } from '@latchkey/shared/users/roles.ts'
 import type { User } from '@latchkey/shared/users/user.ts'
 import { createUserRepository } from '@latchkey/shared/users/user-repository.ts'
 import { printable } from '@latchkey/text/printable.ts'
 import { describeFactors, removeAccountFactors, resealFactors } from './accounts/account-factors.ts'
+import {
+  addAccountIdentity,
+  describeIdentities,
+  removeAccountIdentity,
+} from './accounts/account-identities.ts'
 import { banAccount, unbanAccount } from './accounts/ban-account.ts'
 import {
   deleteAccount,
@@ -175,6 +181,30 @@ export class Users {
   async removeFactors(login: string, reason: string): Promise<void> {
     const user = await withAdminContext((context) => removeAccountFactors(context, login, reason))
     report(user, 'has no second factor; tokens issued so far are revoked')
+  }
+
+  /** Shows the accounts at identity providers by which a user logs in. */
+  async identities(login: string): Promise<void> {
+    await withAdminContext(async ({ db }) => {
+      const { userid } = await getAccount(createUserRepository(db), login)
+      console.log(describeIdentities(await createIdentityRepository(db).list(userid)))
+    })
+  }
+
+  /** Lets a user log in as a person of a provider: its name in OIDC_PROVIDERS, and the `sub` that it gives to the person. */
+  async addIdentity(login: string, provider: string, subject: string): Promise<void> {
+    const user = await withAdminContext((context) =>
+      addAccountIdentity(context, login, { provider, subject }),
+    )
+    report(user, `can log in with ${provider}`)
+  }
+
+  /** Removes an account at a provider from a user, and revokes all tokens issued so far. The last way to log in stays. */
+  async removeIdentity(login: string, provider: string, subject: string): Promise<void> {
+    const user = await withAdminContext((context) =>
+      removeAccountIdentity(context, login, { provider, subject }),
+    )
+    report(user, `can no longer log in with ${printable(provider)}; tokens issued so far are revoked`)
   }
 
   /**
