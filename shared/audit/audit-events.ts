@@ -64,6 +64,7 @@ export const AUDIT_EVENTS = {
   'email.change_requested': { description: 'A code to confirm a new e-mail was requested.' },
   'email.change_refused': { description: 'The code of a change of e-mail was refused.' },
   'email.changed': { description: 'The e-mail was changed.' },
+  'username.changed': { description: 'The owner changed the username.' },
   'role.changed': { description: 'An admin changed the role.' },
   'signup.requested': {
     description: 'A sign-up was requested, with a free or a taken e-mail; without a user.',

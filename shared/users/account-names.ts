@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { boundedText } from './storable-text.ts'
-import { MAX_LENGTH } from './user.ts'
+import { fold, MAX_LENGTH } from './user.ts'
 
 /** The viramas of the scripts of South Asia: a joiner after one changes how the letters around it are drawn. */
 const VIRAMAS = '[\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca]'
@@ -34,6 +34,10 @@ export const displayName = () =>
     (text) => !/[\p{Bidi_Control}\u2028\u2029\u{e0000}-\u{e007f}]/u.test(text),
     'must not contain characters that change the direction of text, line separators or tags',
   )
+
+/** False for another person's e-mail: a refusal of it would reveal whether that account exists. */
+export const isOwnUsername = (username: string, email: string | null): boolean =>
+  !username.includes('@') || fold(username) === fold(email ?? '')
 
 /** The form of a username that Latchkey has made. */
 const MADE_USERNAME = /^~[\w-]{19}$/

@@ -84,6 +84,10 @@ const UPDATE_EMAIL: Statement = {
   name: 'user-set-email',
   text: 'update users set email = $2 where userid = $1',
 }
+const UPDATE_USERNAME: Statement = {
+  name: 'user-set-username',
+  text: 'update users set username = $2 where userid = $1',
+}
 const UPDATE_ROLE: Statement = { name: 'user-set-role', text: 'update users set role = $2 where userid = $1' }
 const TOUCH: Statement = {
   name: 'user-touch',
@@ -182,6 +186,12 @@ export function createUserRepository(db: Queryable) {
     setEmail: (userid: string, email: string | null) =>
       withTakenErrors(db, () =>
         db.execute(UPDATE_EMAIL, [db.toUuidValue(userid), email?.normalize('NFC') ?? null]),
+      ),
+
+    /** Throws `username_taken`. */
+    setUsername: (userid: string, username: string) =>
+      withTakenErrors(db, () =>
+        db.execute(UPDATE_USERNAME, [db.toUuidValue(userid), username.normalize('NFC')]),
       ),
 
     setRole: (userid: string, role: string | null) => db.execute(UPDATE_ROLE, [db.toUuidValue(userid), role]),

@@ -952,7 +952,7 @@ export interface components {
             name: string | null;
             email: string | null;
             pending_email?: string;
-            username: string;
+            username: string | null;
             role: string;
             /** @enum {string} */
             language: "en" | "fr" | "pt";
@@ -1027,7 +1027,7 @@ export interface components {
             name?: string;
             /** Format: email */
             email: string;
-            username: string;
+            username?: string;
             /** Format: password */
             password: string;
             /** @enum {string} */

@@ -23,6 +23,8 @@ const fake = aFakeProvider()
 /** Two replicas on one database. */
 let app: TestApp
 let replica: TestApp
+/** A replica whose users log in by the username, which they can change. */
+let byUsername: TestApp
 /** Called before each transaction of `app`: after what a request reads before it, and verifies. */
 let beforeTransaction: (() => Promise<unknown>) | undefined
 
@@ -40,6 +42,7 @@ beforeAll(async () => {
   const providers = new Map([['fake', fake.provider]])
   app = await startApp({ database: watched(database), settings, providers })
   replica = await startApp({ database, settings, providers })
+  byUsername = await startApp({ database, settings: { ...settings, LOGIN_FIELD: 'username' }, providers })
 })
 beforeEach(() => {
   beforeTransaction = undefined
@@ -47,6 +50,7 @@ beforeEach(() => {
 })
 afterAll(async () => {
   await replica[Symbol.asyncDispose]()
+  await byUsername[Symbol.asyncDispose]()
   await app[Symbol.asyncDispose]()
   await app.database[Symbol.asyncDispose]()
 })
@@ -65,7 +69,7 @@ const watched = (database: TestDatabase): TestDatabase => ({
 let now = START
 function setClocks(time: number): number {
   now = time
-  for (const each of [app, replica]) each.setClock(time)
+  for (const each of [app, replica, byUsername]) each.setClock(time)
   return time
 }
 
@@ -181,6 +185,13 @@ const CHANGES: Record<Change, Steps> = {
   },
   removeFactor: {
     finish: (on, attempt) => ofFirstFactor(on, attempt, 'DELETE'),
+  },
+  setUsername: {
+    finish: (_on, { token, currentPassword }) =>
+      send(byUsername, token, 'PUT', '/profile/username', {
+        username: `n${crypto.randomUUID().slice(0, 8)}`,
+        current_password: currentPassword,
+      }),
   },
   addIdentity: {
     finish: async (on, { token }) => {
@@ -351,6 +362,7 @@ const NOT_OK: Record<Change, Partial<Record<StateName, string>>> = {
   setEmail: { ...ofOneStep(), 'no password, and an old login': 'ok' },
   renameFactor: { ...ofOneStep(), ...withoutAFactor(), 'last factor removed since': 'factor-not-found' },
   removeFactor: { ...ofOneStep(), ...withoutAFactor(), 'last factor removed since': 'factor-not-found' },
+  setUsername: ofOneStep(),
   addIdentity: ofOneStep(),
   removeIdentity: ofOneStep(),
 }
@@ -405,12 +417,13 @@ describe.each(changes)('the change %s', (change) => {
 })
 
 it('has a row for every operation by which a user changes something', async () => {
-  const { paths } = (await app.server.inject('/openapi.json')).json()
+  const { paths } = (await byUsername.server.inject('/openapi.json')).json()
   const operations = Object.values<Record<string, { operationId: string; security: object[] }>>(paths)
     .flatMap((path) => Object.entries(path))
     .filter(([method, { security }]) => method !== 'get' && security.length > 0)
     .map(([, { operationId }]) => operationId)
   const guarded = {
+    changeUsername: 'setUsername',
     addIdentity: 'addIdentity',
     removeIdentity: 'removeIdentity',
     addTotp: 'addApp',

@@ -75,12 +75,23 @@ const CASES: Record<string, Case> = {
     },
   },
   'a user is changed, which sets the time of the last change': {
-    sends: ['user-set-name', 'user-set-email', 'user-set-role', 'user-set-password', 'user-touch'],
+    sends: [
+      'user-set-name',
+      'user-set-email',
+      'user-set-username',
+      'user-set-role',
+      'user-set-password',
+      'user-touch',
+    ],
     async run(db) {
       const users = createUserRepository(db)
       const changes: [change: (userid: string) => Promise<unknown>, after: object][] = [
         [(userid) => users.setName(userid, 'Grace'), { name: 'Grace' }],
         [(userid) => users.setEmail(userid, `${userid}@x.org`), { email: expect.stringContaining('@x.org') }],
+        [
+          (userid) => users.setUsername(userid, `É${userid.slice(0, 8)}`),
+          { username: expect.stringMatching(/^É/) },
+        ],
         [(userid) => users.setRole(userid, null), { role: null }],
         [(userid) => users.setPassword(userid, 'other'), { passwordHash: 'other' }],
         [(userid) => users.touch(userid), {}],

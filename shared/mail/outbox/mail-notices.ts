@@ -8,7 +8,12 @@ import type { Mails } from './accept-mail.ts'
 /** An event of an account that its user is told about. */
 export type Notice =
   | {
-      template: 'password-changed' | 'email-changed' | 'new-client' | 'recovery-codes-renewed'
+      template:
+        | 'password-changed'
+        | 'username-changed'
+        | 'email-changed'
+        | 'new-client'
+        | 'recovery-codes-renewed'
     }
   | { template: 'factor-added'; kind: string; hadOthers: boolean }
   /** `erasure`: when the data is erased, if it is. */

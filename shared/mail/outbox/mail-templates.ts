@@ -56,6 +56,7 @@ export const MAIL_TEMPLATES = {
   'password-changed': z.strictObject(EVENT),
   /** `erasure` is present where the data is erased then. */
   'account-deleted': z.strictObject({ ...EVENT, erasure: z.string().optional() }),
+  'username-changed': z.strictObject(EVENT),
   'roles-changed': z.strictObject({ ...EVENT, role: z.string() }),
   'new-client': z.strictObject(EVENT),
   'failed-logins': z.strictObject({ ...EVENT, count: wholeNumber }),

@@ -13,7 +13,7 @@ import { go } from '../router.js'
 export async function deleteAccount({ profile: user }) {
   const remove = form({
     fields: [
-      h('p', {}, fillText(texts.deleteWarning, { account: user.email ?? user.username })),
+      h('p', {}, fillText(texts.deleteWarning, { account: user.email ?? user.username ?? '' })),
       accountField(user[settings.login_field]),
       passwordField('current_password', texts.currentPassword, 'current-password'),
     ],

@@ -42,7 +42,7 @@ function aboutForm({ name, username, language }) {
   )
   return form({
     fields: [
-      h('p', {}, `${texts.username}: `, h('strong', {}, username)),
+      ...(username === null ? [] : [h('p', {}, `${texts.username}: `, h('strong', {}, username))]),
       field('name', texts.name, {
         value: name ?? '',
         autocomplete: 'name',

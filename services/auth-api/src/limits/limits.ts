@@ -39,10 +39,12 @@ export interface Limits {
   limitEmailChanges: LimitMail
   /** Limits the mails that an address receives by changes of e-mail. */
   limitEmailChangesTo: LimitMail
+  /** Limits the mails that a user causes by changes of the username. */
+  limitUsernameChanges: LimitMail
   /** Limits wrong codes of every kind: each is one of a million guesses, also where another client requested the code. */
   limitCodes: LimitFailures
-  /** Limits guesses of e-mails that are taken. */
-  limitTakenEmails: LimitFailures
+  /** Limits guesses of e-mails and usernames that are taken. */
+  limitTakenNames: LimitFailures
 }
 
 const REFUSED_CODES = [
@@ -52,6 +54,8 @@ const REFUSED_CODES = [
   'email_change_refused',
   'exchange_refused',
 ] as const
+
+const TAKEN_NAMES = ['email_taken', 'username_taken'] as const
 
 /** Creates every limit of the API. */
 export function createLimits(
@@ -75,6 +79,7 @@ export function createLimits(
     limitEmailChanges: createMailLimiter({ ...options, name: 'email-change' }),
     limitEmailChangesTo: createMailLimiter({ ...options, name: 'email-change-to' }),
     limitCodes: createFailureLimiter({ ...options, name: 'code', countedErrors: REFUSED_CODES }),
-    limitTakenEmails: createFailureLimiter({ ...options, name: 'email', countedErrors: ['email_taken'] }),
+    limitUsernameChanges: createMailLimiter({ ...options, name: 'username-change' }),
+    limitTakenNames: createFailureLimiter({ ...options, name: 'email', countedErrors: TAKEN_NAMES }),
   }
 }

@@ -250,7 +250,7 @@ describe('limits in Redis', () => {
     await limits.limitRequest?.(HERE)
     const failures = [
       () => limits.limitLogin(HERE, 'ada', fail('invalid_credentials')),
-      () => limits.limitTakenEmails(HERE, 'ada', fail('email_taken')),
+      () => limits.limitTakenNames(HERE, 'ada', fail('email_taken')),
       () => limits.limitCodes(HERE, 'ada', fail('reset_refused')),
       () => limits.limitFactors(HERE, shown, fail('second_factor_refused')),
       () => limits.limitFactors(HERE, shown, fail('passkey_refused')),

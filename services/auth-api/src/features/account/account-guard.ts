@@ -15,7 +15,7 @@ declare const GUARDED: unique symbol
 export type GuardedUser = User & { readonly [GUARDED]: true }
 
 /** The users for code that the guard has not let through: without the writes that change what guards an account. */
-export type UnguardedUsers = Omit<UserRepository, 'setPassword' | 'setEmail' | 'softDelete'>
+export type UnguardedUsers = Omit<UserRepository, 'setPassword' | 'setEmail' | 'setUsername' | 'softDelete'>
 
 export interface AccountGuardDependencies
   extends Omit<BeginChangeDependencies, 'hasFactor' | 'describe'>,

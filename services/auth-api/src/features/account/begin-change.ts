@@ -24,6 +24,7 @@ export const CHANGES = {
   confirmNewEmail: 'password',
   deleteAccount: 'password',
   stepUp: 'password',
+  setUsername: 'password',
   setEmail: 'factor',
   renameFactor: 'factor',
   removeFactor: 'factor',

@@ -16,7 +16,7 @@ type ChangeEmailCore = Pick<
   | 'guard'
   | 'limitEmailChanges'
   | 'limitEmailChangesTo'
-  | 'limitTakenEmails'
+  | 'limitTakenNames'
   | 'usersIn'
   | 'mails'
   | 'mailLink'
@@ -77,7 +77,7 @@ export function createChangeEmail(
     // A mail counts for the user who causes it, and for the address that receives it, now or when the e-mail changes again.
     await core.limitEmailChanges(client, claims.sub)
     await core.limitEmailChangesTo(client, email)
-    if (!requiresConfirmation) return core.limitTakenEmails(client, claims.sub, () => update(proof))
+    if (!requiresConfirmation) return core.limitTakenNames(client, claims.sub, () => update(proof))
     // Neither the answer nor its time shows whether the e-mail is taken.
     return roundUpDuration(() => update(proof))
   }

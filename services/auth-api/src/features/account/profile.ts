@@ -1,3 +1,4 @@
+import { isMadeUsername } from '@latchkey/shared/users/account-names.ts'
 import {
   INTERNAL_PROPERTY_PREFIX,
   LANGUAGES,
@@ -17,7 +18,7 @@ export const Profile = z
     name: z.string().nullable(),
     email: z.string().nullable(),
     pending_email: z.string().optional().describe('The new address, until its code has confirmed it.'),
-    username: z.string(),
+    username: z.string().nullable().describe('Null where the user has chosen none.'),
     role: z.string(),
     language: z.enum(LANGUAGES).describe('The language of the mails.'),
     created_at: z.string().nullable().meta({ format: 'date-time' }),
@@ -57,7 +58,7 @@ export const toProfile = (
   name: user.name,
   email: user.email,
   pending_email: pendingEmail,
-  username: user.username,
+  username: isMadeUsername(user.username) ? null : user.username,
   role: roleOf(user),
   language: languageOf(user),
   created_at: user.createdAt?.toISOString() ?? null,

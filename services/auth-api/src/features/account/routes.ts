@@ -4,7 +4,7 @@ import {
   givenPasswordSchema,
   newPasswordSchema,
 } from '@latchkey/shared/passwords/password-policy.ts'
-import { displayName } from '@latchkey/shared/users/account-names.ts'
+import { displayName, username } from '@latchkey/shared/users/account-names.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
 import { findMetadataFault } from '@latchkey/shared/users/metadata.ts'
 import { LANGUAGES } from '@latchkey/shared/users/user.ts'
@@ -13,6 +13,7 @@ import type { FeatureRoutes } from '../../http/feature-routes.ts'
 import { LoginResponse } from '../../tokens/token-response.ts'
 import { sixDigitCodeSchema } from '../one-time-codes/code-schemas.ts'
 import { createChangePassword } from './change-password.ts'
+import { changeUsername } from './change-username.ts'
 import { createConfirmEmailChange } from './confirm-email-change.ts'
 import { deleteAccount } from './delete-account.ts'
 import { getProfile } from './get-profile.ts'
@@ -65,6 +66,10 @@ const PasswordChangeBody = z
     id: 'PasswordChange',
     examples: [{ current_password: 'c0rrect-Horse!', password: 'N3w-p4ssw0rd!' }],
   })
+
+const UsernameChangeBody = z
+  .object({ current_password: currentPasswordSchema(), username: username() }, 'must be a JSON object')
+  .meta({ id: 'UsernameChange', examples: [{ current_password: 'c0rrect-Horse!', username: 'ada' }] })
 
 const AccountDeletion = z
   .object(
@@ -171,6 +176,29 @@ export const accountRoutes: FeatureRoutes = async (app, { core, config }) => {
       )
     },
   )
+
+  if (config.login.field === 'username')
+    app.put(
+      '/profile/username',
+      {
+        auth: 'authenticated',
+        problems: [...freshFactorProblems, 'wrong_password', 'username_taken', 'overloaded'],
+        schema: {
+          operationId: 'changeUsername',
+          summary: "Change the caller's username",
+          description:
+            'Only where LOGIN_FIELD is `username`. The next login needs the new one. RATE_LIMIT_RESET limits the changes, each of which the user is told by mail.',
+          tags: ['profile'],
+          body: UsernameChangeBody,
+          response: { 204: z.undefined().describe('The username is changed.') },
+        },
+      },
+      async (request, reply) => {
+        const { current_password: currentPassword, username } = request.body
+        await changeUsername(core, { currentPassword, username }, loggedInClientOf(request))
+        reply.code(204)
+      },
+    )
 
   app.put(
     '/profile/password',

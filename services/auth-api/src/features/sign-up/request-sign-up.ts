@@ -2,6 +2,7 @@ import type { Transaction } from '@latchkey/shared/database/database.ts'
 import { AppError } from '@latchkey/shared/errors/app-error.ts'
 import { accountOf } from '@latchkey/shared/mail/outbox/mail-notices.ts'
 import { requirePolicy } from '@latchkey/shared/passwords/password-policy.ts'
+import { makeUsername } from '@latchkey/shared/users/account-names.ts'
 import { isOfDomain } from '@latchkey/shared/users/email-address.ts'
 import type { Language, User } from '@latchkey/shared/users/user.ts'
 import type { Config } from '../../config.ts'
@@ -20,7 +21,8 @@ type RequestSignUpCore = Pick<
 export interface SignUpRequest {
   name?: string | undefined
   email: string
-  username: string
+  /** Absent where the user has chosen none. */
+  username?: string | undefined
   password: string
   language?: Language | undefined
 }
@@ -41,7 +43,7 @@ export function createRequestSignUp(
   async function store(signUp: SignUpRequest, passwordHash: string): Promise<string> {
     const now = new Date(sharedNow())
     const token = secrets.generateToken()
-    const { name, email, username, language = 'en' } = signUp
+    const { name, email, username = makeUsername(), language = 'en' } = signUp
     await transaction(async (db) => {
       const owner = await usersIn(db).findByLogin('email', email)
       const { code, stored } = issueCode(secrets, { isDecoy: owner !== undefined, now, ttlSeconds })

@@ -1,8 +1,9 @@
 import { givenPasswordSchema, newPasswordSchema } from '@latchkey/shared/passwords/password-policy.ts'
-import { displayName, username } from '@latchkey/shared/users/account-names.ts'
+import { displayName, isOwnUsername, username } from '@latchkey/shared/users/account-names.ts'
 import { emailAddress } from '@latchkey/shared/users/email-address.ts'
-import { fold, LANGUAGES } from '@latchkey/shared/users/user.ts'
+import { LANGUAGES } from '@latchkey/shared/users/user.ts'
 import { z } from 'zod'
+import type { Config } from '../../config.ts'
 import type { FeatureRoutes } from '../../http/feature-routes.ts'
 import { LoginResponse, rememberSchema, toRefreshForm } from '../../tokens/token-response.ts'
 import { requestTokenSchema, sixDigitCodeSchema } from '../one-time-codes/code-schemas.ts'
@@ -14,34 +15,32 @@ const TOKEN = 'kq3t0bV7mYb8bFZ1Cw2nUj5xTg9rQeLs4hPzVdMi6oA'
 
 const OTHERS_EMAIL = { path: ['username'], error: 'must not be the e-mail of another account' }
 
-/** False for another person's e-mail: a refusal must not reveal whether that account exists. */
-const hasOwnUsername = ({
-  email,
-  username = '',
-}: {
-  email: string
-  username?: string | undefined
-}): boolean => !username.includes('@') || fold(username) === fold(email)
+const hasOwnUsername = ({ email, username }: { email: string; username?: string | undefined }): boolean =>
+  username === undefined || isOwnUsername(username, email)
 
-const SignUpBody = z
-  .object(
-    {
-      name: displayName().optional(),
-      email: emailAddress(),
-      username: username(),
-      password: newPasswordSchema(),
-      language: z
-        .enum(LANGUAGES, `must be one of ${LANGUAGES.join(', ')}`)
-        .optional()
-        .describe('The language of the mails; `en` by default.'),
-    },
-    'must be a JSON object',
-  )
-  .refine(hasOwnUsername, OTHERS_EMAIL)
-  .meta({
-    id: 'SignUp',
-    examples: [{ name: 'Ada', email: EMAIL, username: 'ada', password: 'c0rrect-Horse!', language: 'en' }],
-  })
+/** Users choose a username where they log in by it. Elsewhere they may leave it out. */
+const signUpBody = (field: Config['login']['field']) =>
+  z
+    .object(
+      {
+        name: displayName().optional(),
+        email: emailAddress(),
+        username: (field === 'username' ? username() : username().optional()) as z.ZodType<
+          string | undefined
+        >,
+        password: newPasswordSchema(),
+        language: z
+          .enum(LANGUAGES, `must be one of ${LANGUAGES.join(', ')}`)
+          .optional()
+          .describe('The language of the mails; `en` by default.'),
+      },
+      'must be a JSON object',
+    )
+    .refine(hasOwnUsername, OTHERS_EMAIL)
+    .meta({
+      id: 'SignUp',
+      examples: [{ name: 'Ada', email: EMAIL, username: 'ada', password: 'c0rrect-Horse!', language: 'en' }],
+    })
 
 const SignUpToken = z
   .object({ token: z.string().describe('Identifies this sign-up; it is not an access token.') })
@@ -84,7 +83,7 @@ export const signUpRoutes: FeatureRoutes = async (app, { core, config }) => {
         description:
           'Only where SIGN_UP is `on`. The response is the same whether the e-mail is free or taken; a mail tells which. 422 `signup-refused` says that SIGN_UP_DOMAINS does not contain the domain.',
         tags: ['sign-up'],
-        body: SignUpBody,
+        body: signUpBody(config.login.field),
         response: { 202: SignUpToken },
       },
     },
