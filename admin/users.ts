@@ -7,6 +7,7 @@ import {
 } from '@latchkey/shared/users/email-change-repository.ts'
 import { createErasureRepository } from '@latchkey/shared/users/erasure.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
+import { createFactorSealer } from '@latchkey/shared/users/factor-sealer.ts'
 import { createIdentityRepository } from '@latchkey/shared/users/identity-repository.ts'
 import { createManyUsersRepository } from '@latchkey/shared/users/many-users-repository.ts'
 import { declaredRoles } from '@latchkey/shared/users/roles.ts'
@@ -40,6 +41,7 @@ import { importUsers } from './import-users/import-users.ts'
 
 const FROM_STANDARD_INPUT = '-'
 const FORCE = '--force'
+const DRY_RUN = '--dry-run'
 const MAX_LISTED = 10_000
 
 /** The users in the database at DATABASE_URL. A login is a username, an e-mail or a userid. */
@@ -226,11 +228,21 @@ export class Users {
   }
 
   /**
-   * Imports users from a CSV file with the columns username, email, password or password_hash, and optionally name,
-   * role and property:<name>. Fails when it refuses a line; it imports the other lines nevertheless.
+   * Imports users from a CSV file with the columns username, email, password or password_hash, and optionally name, role,
+   * property:<name>, userid, created_at, email_confirmed, banned_until, deleted_at, language, metadata, identities, totp_secret and
+   * recovery_codes. With `--dry-run` it only counts and refuses. Fails when it refuses a line; it imports the other lines
+   * nevertheless.
    */
-  async import(file: string): Promise<void> {
-    await withAdminContext((context) => importUsers(context, file))
+  async import(file: string, option = ''): Promise<void> {
+    if (option !== '' && option !== DRY_RUN)
+      throw new Error(`The second argument must be ${DRY_RUN} or absent`)
+    const names = ['FACTOR_SECRET', 'FACTOR_SECRET_PREVIOUS'] as const
+    const { FACTOR_SECRET: secret, FACTOR_SECRET_PREVIOUS: previous } = parseSettings(
+      names,
+      loadEnvironment(process.env),
+    )
+    const sealer = secret && createFactorSealer(secret, previous)
+    await withAdminContext((context) => importUsers(context, file, { isDryRun: option === DRY_RUN, sealer }))
   }
 }
 

@@ -2,7 +2,11 @@ import { didYouMean } from '@latchkey/text/closest-name.ts'
 import { findPropertyFaults } from '../accounts/account-fields.ts'
 import { describeFaults } from '../fault.ts'
 
-const KNOWN = ['username', 'email', 'name', 'role', 'password', 'password_hash']
+const KNOWN = [
+  ...['username', 'email', 'name', 'role', 'password', 'password_hash'],
+  ...['userid', 'created_at', 'email_confirmed', 'banned_until', 'deleted_at', 'language', 'metadata'],
+  ...['identities', 'totp_secret', 'recovery_codes'],
+]
 
 export const PROPERTY_PREFIX = 'property:'
 

@@ -10,7 +10,7 @@ const [{ hashes }] = PHP_HASHES
 const parse = (hash: string, acceptedSchemes: readonly string[]) =>
   parseRow(
     { line: 2, cells: ['ada', 'ada@example.com', hash] },
-    { columns, policy: DEFAULT_POLICY, acceptedSchemes },
+    { columns, policy: DEFAULT_POLICY, acceptedSchemes, sealsFactors: false, now: 0 },
   )
 
 it.each(Object.entries(hashes))(

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream'
 import { CsvError, parse } from 'csv-parse'
 import { parseColumns } from './columns.ts'
@@ -17,9 +18,6 @@ export interface CsvRecord {
   cells: readonly string[]
 }
 
-/** A million users. The check of the encoding reads the file as a whole. */
-const MAX_FILE_BYTES = 128 * 1024 * 1024
-
 /** Reads a CSV file (RFC 4180) before anything is written; throws unless it is UTF-8 and has a valid header. */
 export async function readUserFile(path: string): Promise<UserFile> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
@@ -27,8 +25,7 @@ export async function readUserFile(path: string): Promise<UserFile> {
   })
   // The report is written beside it.
   if (!found.isFile()) throw new Error(`${path} is not a file`)
-  if (found.size > MAX_FILE_BYTES) throw new Error(`${path} is larger than 128 MiB; split it`)
-  requireUtf8(path, await readFile(path))
+  await requireUtf8(path)
   let columns: string[] | undefined
   // To its end: a quote in the wrong place can hide the records after it, so it refuses the whole file.
   for await (const { cells } of readRecords(path)) columns ??= parseColumns(cells)
@@ -36,14 +33,17 @@ export async function readUserFile(path: string): Promise<UserFile> {
   return { columns, records: readRecords(path) }
 }
 
-function requireUtf8(path: string, bytes: Buffer): void {
-  const isUtf16 = /^\xff\xfe|^[^\n]*\0/.test(bytes.toString('latin1', 0, 1_000))
-  if (!isUtf16 && isUtf8(bytes)) return
-  const lines = bytes.toString('latin1').split('\n')
-  const number = isUtf16 ? 1 : 1 + lines.findIndex((line) => !isUtf8(Buffer.from(line, 'latin1')))
-  throw new Error(
-    `${path} is not UTF-8 text (line ${number}): save it as UTF-8, for example with iconv -f ${isUtf16 ? 'UTF-16' : 'WINDOWS-1252'} -t UTF-8`,
-  )
+async function requireUtf8(path: string): Promise<void> {
+  let number = 0
+  const lines = createInterface({ input: createReadStream(path, 'latin1'), crlfDelay: Infinity })
+  for await (const line of lines) {
+    number++
+    const isUtf16 = number === 1 && /^\xff\xfe|\0/.test(line.slice(0, 1_000))
+    if (!isUtf16 && isUtf8(Buffer.from(line, 'latin1'))) continue
+    throw new Error(
+      `${path} is not UTF-8 text (line ${number}): save it as UTF-8, for example with iconv -f ${isUtf16 ? 'UTF-16' : 'WINDOWS-1252'} -t UTF-8`,
+    )
+  }
 }
 
 /** Reads the records of a CSV file one after the other; blank lines are left out. */

@@ -348,7 +348,8 @@ describe('Users::import', () => {
     )
     expect({ code, stdout, report }).toEqual({
       code: 0,
-      stdout: 'Imported 3, already there 0, refused 0.\n',
+      stdout:
+        'Imported 3, already there 0, refused 0.\npassword argon2id: 1, password in clear: 1, password sha1: 1\n',
       report: '',
     })
     expect(await find('imp1')).toMatchObject({
@@ -369,7 +370,7 @@ describe('Users::import', () => {
       'r-weak,r-weak@x.org,hunter2,',
       `R-OK1,r-other@x.org,,${SHA1}`,
       `r-ok2,r-ok2@x.org,,${SHA1}`,
-      `,r-no-name@x.org,,${SHA1}`,
+      `,,,${SHA1}`,
       'r-few,r-few@x.org',
       `r-both,r-both@x.org,${PASSWORD},${SHA1}`,
       'r-none,r-none@x.org,,',

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { changeRow } from '../database/change-row.ts'
 import { type Columns, namesOf, toInsert, valuesOf } from '../database/columns.ts'
 import type { Queryable, Statement } from '../database/database.ts'
@@ -189,6 +190,19 @@ export function createFactorRepository(db: Queryable) {
       await db.execute(DELETE_CODES, [db.toUuidValue(userid)])
       const rows = codes.map(({ id, hash }) => [db.toUuidValue(id), db.toUuidValue(userid), hash, now])
       await insertRows(db, 'recovery_code', ['id', 'userid', 'hash', 'created_at'], rows)
+    },
+
+    /** Stores the authenticator apps and the recovery codes of an import. */
+    async importAll(
+      apps: readonly { userid: string; data: string; hashes: readonly string[] }[],
+      now: Date,
+    ): Promise<void> {
+      const ids = (userid: string) => [db.toUuidValue(randomUUID()), db.toUuidValue(userid)]
+      const factors = apps.map(({ userid, data }) => [...ids(userid), 'totp', data, now, now])
+      const codes = apps.flatMap(({ userid, hashes }) => hashes.map((hash) => [...ids(userid), hash, now]))
+      const columns = ['id', 'userid', 'kind', 'data', 'created_at', 'confirmed_at']
+      await insertRows(db, 'user_factor', columns, factors)
+      await insertRows(db, 'recovery_code', ['id', 'userid', 'hash', 'created_at'], codes)
     },
 
     /** Uses a recovery code; true for the one call that does. */

@@ -1,6 +1,7 @@
 import { changeRow } from '../database/change-row.ts'
 import { type Columns, namesOf, toInsert, valuesOf } from '../database/columns.ts'
 import { type Queryable, type Statement, violatedIndex } from '../database/database.ts'
+import { insertRows } from '../database/insert-rows.ts'
 import { AppError } from '../errors/app-error.ts'
 import { createFactorRepository } from './factor-repository.ts'
 import { hasPassword, type User } from './user.ts'
@@ -88,6 +89,18 @@ export function createIdentityRepository(db: Queryable) {
         })
       }
       return row.id
+    },
+
+    /** Stores the identities of an import; throws the driver's error for one that is taken. */
+    async importAll(
+      identities: readonly Pick<UserIdentity, 'userid' | 'provider' | 'subject'>[],
+      now: Date,
+    ): Promise<void> {
+      const rows = identities.map((identity) => ({
+        ...{ ...identity, id: crypto.randomUUID(), email: undefined, createdAt: now, lastUsedAt: undefined },
+      }))
+      const values = rows.map((row) => valuesOf(COLUMNS, row, db))
+      await insertRows(db, 'user_identity', Object.keys(COLUMNS), values)
     },
 
     /** Finds the identity of a person at a provider. */

@@ -1,4 +1,4 @@
-import { valuesOf } from '../database/columns.ts'
+import { type Columns, valuesOf } from '../database/columns.ts'
 import type { Queryable, Statement } from '../database/database.ts'
 import { insertRows } from '../database/insert-rows.ts'
 import { folded } from '../database/postgres/folded.ts'
@@ -18,6 +18,8 @@ export type ListedUser = Omit<User, 'passwordHash' | 'updatedAt'>
 /** A user with its future id; the hash is stored as it is. */
 export interface ImportedUser extends NewUser {
   userid: string
+  createdAt: Date
+  deletedAt: Date | undefined
   properties: readonly UserProperty[]
 }
 
@@ -44,6 +46,12 @@ interface HolderRow extends Pick<UserRow, 'userid' | 'username' | 'email'> {
   is_deleted: boolean | number
 }
 
+const IMPORTED_COLUMNS: Columns<ImportedUser> = {
+  ...NEW_USER_COLUMNS,
+  created_at: ({ createdAt }) => createdAt,
+  deleted_at: ({ deletedAt }) => deletedAt ?? null,
+}
+
 const FIND_ANY: Statement = { name: 'user-any', text: 'select 1 as found from users limit 1' }
 
 const LIST: Statement = {
@@ -68,6 +76,14 @@ const findHolders = (field: LoginField): Statement => ({
 const FIND_HOLDERS: Record<LoginField, Statement> = {
   username: findHolders('username'),
   email: findHolders('email'),
+}
+
+const FIND_BY_ID: Statement = {
+  name: 'user-holders-userid',
+  text: {
+    postgres: `${SELECT_HOLDERS} where userid = any($1)`,
+    mysql: `${SELECT_HOLDERS} where userid in ($1)`,
+  },
 }
 
 const FIND_COLUMNS: Statement = {
@@ -120,10 +136,13 @@ export function createManyUsersRepository(db: Queryable) {
       }))
     },
 
-    /** Finds the users who have one of these names, without regard to case. Deleted users keep their names. */
-    async findHolders(field: LoginField, values: readonly string[]): Promise<Holder[]> {
+    /** Finds the users who have one of these names, without regard to case, or one of these ids. Deleted users keep their names. */
+    async findHolders(field: LoginField | 'userid', values: readonly string[]): Promise<Holder[]> {
       if (values.length === 0) return []
-      const rows = await db.query<HolderRow>(FIND_HOLDERS[field], [values])
+      const rows =
+        field === 'userid'
+          ? await db.query<HolderRow>(FIND_BY_ID, [values.map(db.toUuidValue)])
+          : await db.query<HolderRow>(FIND_HOLDERS[field], [values])
       return rows.map((row) => ({
         userid: db.fromUuidValue(row.userid),
         username: row.username,
@@ -134,8 +153,8 @@ export function createManyUsersRepository(db: Queryable) {
 
     /** Stores users. Throws the driver's error when one violates a unique index. Needs a transaction, which then stores none. */
     async insertAll(users: readonly ImportedUser[]): Promise<void> {
-      const rows = users.map((user) => valuesOf(NEW_USER_COLUMNS, user, db))
-      await insertRows(db, 'users', Object.keys(NEW_USER_COLUMNS), rows)
+      const rows = users.map((user) => valuesOf(IMPORTED_COLUMNS, user, db))
+      await insertRows(db, 'users', Object.keys(IMPORTED_COLUMNS), rows)
       const properties = users.flatMap(({ userid, properties }) =>
         properties.map((property) => valuesOf(PROPERTY_COLUMNS, { ...property, userid }, db)),
       )

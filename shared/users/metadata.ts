@@ -1,4 +1,5 @@
 import type { Queryable, Statement } from '../database/database.ts'
+import { insertRows } from '../database/insert-rows.ts'
 
 /** What an application stores about a user: a JSON object. */
 export type Metadata = Readonly<Record<string, unknown>>
@@ -32,6 +33,12 @@ export const createMetadataRepository = (db: Queryable) => ({
   async find(userid: string): Promise<Metadata> {
     const [row] = await db.query<{ metadata: string }>(FIND, [db.toUuidValue(userid)])
     return parseMetadata(row?.metadata)
+  },
+
+  /** Stores the metadata of users who have none. */
+  async importAll(rows: readonly { userid: string; metadata: Metadata }[]): Promise<void> {
+    const values = rows.map(({ userid, metadata }) => [db.toUuidValue(userid), JSON.stringify(metadata)])
+    await insertRows(db, 'user_metadata', ['userid', 'metadata'], values)
   },
 
   /** Stores an object without a fault. */

@@ -194,15 +194,24 @@ const CASES: Record<string, Case> = {
     },
   },
   'who has a username or an e-mail is found for an import, which stores many users': {
-    sends: ['user-holders-username', 'user-holders-email', 'insert-users', 'insert-users_property'],
+    sends: [
+      'user-holders-username',
+      'user-holders-email',
+      'user-holders-userid',
+      'insert-users',
+      'insert-users_property',
+    ],
     async run(db) {
       const repository = createManyUsersRepository(db)
       const row = (username: string) => ({
         ...{ line: 1, userid: randomUUID(), username, email: null, name: 'Ü 🦊', role: null },
         ...{ passwordHash: 'x', properties: [{ name: 'note', value: 'two\nlines' }] },
+        ...{ createdAt: at(-9_000), deletedAt: undefined },
       })
       const rows = [row('import-1'), row('import-2')]
       await db.transaction((transaction) => createManyUsersRepository(transaction).insertAll(rows))
+      const ids = [rows[0]?.userid ?? '', randomUUID()]
+      expect(await repository.findHolders('userid', ids)).toMatchObject([{ userid: ids[0] }])
       const found = await repository.findHolders('username', ['IMPORT-1', 'nobody'])
       expect(found).toEqual([
         { userid: rows[0]?.userid, username: 'import-1', email: null, isDeleted: false },

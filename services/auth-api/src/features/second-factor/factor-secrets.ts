@@ -1,4 +1,4 @@
-import { createFactorSealer } from '@latchkey/shared/users/factor-sealer.ts'
+import { createFactorSealer, toSealedContent } from '@latchkey/shared/users/factor-sealer.ts'
 import { z } from 'zod'
 
 /** The content of a sealed text. It names its user: a text that was moved to the row of another user is refused. */
@@ -22,7 +22,7 @@ export function createFactorSecrets({ secret, previousSecret, logger }: FactorSe
 
   return {
     seal: (userid: string, purpose: string, value: string): Promise<string> =>
-      sealer.seal(JSON.stringify({ userid, purpose, value })),
+      sealer.seal(toSealedContent(userid, purpose, value)),
 
     async open(userid: string, purpose: string, sealed: string): Promise<string | undefined> {
       try {
