@@ -132,6 +132,14 @@ describe('the code of a login', () => {
     async (code) => expect((await exchange(code, aPage().verifier)).statusCode).toBe(422),
   )
 
+  it('is refused with the secret of another one', async () => {
+    const [{ back, page }, other] = [await comeBack(aPerson()), await comeBack(aPerson())]
+    const partsOf = (url: URL) => (url.searchParams.get('code') ?? '').split('.')
+    const [id, token] = [partsOf(back)[0], partsOf(other.back)[1]]
+    expect((await exchange(`${id}.${token}`, page.verifier)).statusCode).toBe(422)
+    expect((await exchange(back.searchParams.get('code') ?? '', page.verifier)).statusCode).toBe(200)
+  })
+
   it('is no ticket, and a ticket is no code', async () => {
     const { back, page } = await comeBack(aPerson())
     const ticket = back.searchParams.get('code') ?? ''

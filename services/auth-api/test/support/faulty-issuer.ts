@@ -17,6 +17,8 @@ export interface IssuerBehaviour {
   /** The answer of the token endpoint, in place of tokens. */
   tokens?: object
   userInfo?: object
+  /** The path whose answer is right, and has 300 KiB of white space more. */
+  padded?: string
   /** Answers a path by itself. */
   answers?: Readonly<Record<string, (response: ServerResponse) => unknown>>
 }
@@ -28,6 +30,8 @@ export interface FaultyIssuer extends AsyncDisposable {
   nonce: string
   privateKey: GenerateKeyPairResult['privateKey']
 }
+
+const PADDING = ' '.repeat(300 * 1024)
 
 export const now = () => Math.floor(Date.now() / 1000)
 
@@ -83,7 +87,7 @@ export async function startFaultyIssuer(): Promise<FaultyIssuer> {
       (body) =>
         response
           .writeHead('error' in body ? 400 : 200, { 'content-type': 'application/json' })
-          .end(JSON.stringify(body)),
+          .end(JSON.stringify(body) + (path === state.behaviour.padded ? PADDING : '')),
       (error: unknown) => response.writeHead(500).end(String(error)),
     )
   }).listen(port, 'localhost')
