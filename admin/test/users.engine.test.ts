@@ -113,6 +113,45 @@ describe('an import', () => {
     expect(summary).toBe('Imported 0, already there 2, refused 0.')
   })
 
+  it('keeps ids, times and states, and refuses what is taken or there twice, by column and reason', async () => {
+    const id = (last: number) => `0198fc0c-5a2e-7d41-9c3b-2f6f0a8f3${String(last).padStart(3, '0')}`
+    const lines = [
+      'userid,username,email,password_hash,created_at,deleted_at,identities,metadata',
+      `${id(1)},keep1,keep1@x.org,!,2020-01-02T03:04:05Z,,google:k1,"{""a"":1}"`,
+      `${id(1)},keep2,keep2@x.org,!,,,,`,
+      `${id(3)},keep3,keep3@x.org,!,,,google:k1,`,
+      `${id(4)},keep4,keep4@x.org,!,,2021-01-02,google:k4,`,
+      `,,keep5@x.org,!,,,,`,
+    ]
+    const { summary, report } = await importCsv('keep.csv', lines)
+    expect(summary).toBe('Imported 3, already there 0, refused 2.')
+    expect(report.trim().split('\n').slice(1)).toEqual([
+      '3,"userid","is also that of line 2"',
+      '4,"identities","is also that of line 2"',
+    ])
+    expect(await find('keep1')).toMatchObject({ userid: id(1), createdAt: new Date('2020-01-02T03:04:05Z') })
+    expect((await find('keep4'))?.deletedAt).toEqual(new Date('2021-01-02'))
+    const again = await importCsv('keep.csv', lines)
+    expect(again.summary).toBe('Imported 0, already there 3, refused 2.')
+    const taken = await importCsv('taken.csv', [
+      'userid,username,email,password_hash,identities',
+      `${id(1)},other1,other1@x.org,!,`,
+      `${id(6)},keep1,keep1@x.org,!,`,
+      `${id(7)},other7,other7@x.org,!,google:k1`,
+      `${id(8)},other8,other8@x.org,!,google:k8`,
+    ])
+    expect(taken.summary).toBe('Imported 1, already there 0, refused 3.')
+    expect(taken.report.trim().split('\n').slice(1)).toEqual([
+      '2,"userid","belongs to another user"',
+      '3,"username","belongs to another user"',
+      '3,"email","belongs to another user"',
+      expect.stringMatching(
+        /^4,"row","was refused by the database: the username, e-mail, userid or an identity is in use/,
+      ),
+    ])
+    expect(await find('other7'), 'nothing half stored').toBeUndefined()
+  })
+
   it('stores the rest of a batch of which the database refuses one line', async () => {
     // The database compares ß and ss as equal, or does not: the lines must agree with it either way.
     const { error, summary } = await importCsv('collation.csv', [
