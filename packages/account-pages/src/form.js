@@ -50,6 +50,7 @@ const FIELD_OF = {
   'username-taken': 'username',
   'email-taken': 'email',
   'reset-refused': 'code',
+  'login-code-refused': 'code',
   'signup-refused': 'code',
   'email-change-refused': 'code',
   'second-factor-refused': 'code',

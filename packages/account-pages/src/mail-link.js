@@ -2,7 +2,7 @@
  * The page of each link that a mail has.
  * @type {Record<string, string>}
  */
-const PAGE_OF = { reset: 'code', signup: 'signup-code', email: 'profile' }
+const PAGE_OF = { reset: 'code', login: 'mail-code', signup: 'signup-code', email: 'profile' }
 
 /** Turns the address of a link of a mail into that of its page, whose state has what the link fills in. Nothing is sent. */
 export function readMailLink() {

@@ -7,6 +7,7 @@ import { deleteAccount } from './views/delete-account.js'
 import { devices } from './views/devices.js'
 import { addApp, addPasskey } from './views/factors.js'
 import { logIn } from './views/log-in.js'
+import { confirmLoginCode, requestLoginCode } from './views/mail-login.js'
 import { profile } from './views/profile.js'
 import { confirmReset, requestReset, setPassword } from './views/reset-password.js'
 import { secondFactor } from './views/second-factor.js'
@@ -44,6 +45,10 @@ function views() {
     forgot: { render: requestReset },
     code: { render: confirmReset },
     password: { render: setPassword },
+    ...(settings.mail_login && {
+      'mail-login': { render: requestLoginCode },
+      'mail-code': { render: confirmLoginCode },
+    }),
     ...(settings.sign_up && { signup: { render: signUp }, 'signup-code': { render: confirmSignUp } }),
     ...(settings.apps && {
       'second-step': { render: secondFactor },

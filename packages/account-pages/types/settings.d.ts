@@ -7,6 +7,7 @@ export interface Settings {
   login_field: 'email' | 'username'
   refresh_window_seconds: number
   confirms_email: boolean
+  mail_login: boolean
   sign_up: boolean
   deletion: boolean
   apps: boolean

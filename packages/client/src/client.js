@@ -185,6 +185,9 @@ export function createClient(options) {
     confirmSignUp: (body) => enter('/signup/confirm', body),
     /** @param {Login<Schemas['Credentials']>} body */
     logIn: (body) => enter('/login', body),
+    requestLoginCode: bind('POST', '/login/code'),
+    /** @param {Login<Schemas['LoginCodeConfirmation']>} body */
+    confirmLoginCode: (body) => enter('/login/code/confirm', body),
     /** @param {Login<Schemas['SecondFactor']>} body */
     secondFactor: (body) => enter('/login/secondfactor', body),
     stepUp: bind('POST', '/login/stepup'),

@@ -88,6 +88,7 @@ describe('the files of /account/', () => {
       login_field: 'email',
       refresh_window_seconds: 300,
       confirms_email: false,
+      mail_login: false,
       sign_up: false,
       deletion: false,
       apps: false,

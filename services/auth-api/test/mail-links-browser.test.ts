@@ -3,7 +3,7 @@ import { hasBrowser, openBrowser, openPage } from '@latchkey/test-support/browse
 import getPort from 'get-port'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { aToken, bearer, logIn, mailTo, startApp, type TestApp } from './support/start-app.ts'
+import { aToken, bearer, codeTo, logIn, mailTo, startApp, type TestApp } from './support/start-app.ts'
 
 const PASSWORD = 'an0ther-Horse!'
 
@@ -14,7 +14,7 @@ describe.skipIf(!hasBrowser)('the link of a mail, in a browser that did not send
   beforeAll(async () => {
     const port = await getPort()
     origin = `http://localhost:${port}`
-    const settings = { API_SERVER: origin, SIGN_UP: 'on', EMAIL_CHANGE: 'confirmed' }
+    const settings = { API_SERVER: origin, SIGN_UP: 'on', LOGIN_BY_MAIL: 'on', EMAIL_CHANGE: 'confirmed' }
     app = await startApp({ settings })
     await app.server.listen({ host: '127.0.0.1', port })
     browser = await openBrowser()
@@ -71,6 +71,35 @@ describe.skipIf(!hasBrowser)('the link of a mail, in a browser that did not send
     await password.fill(PASSWORD)
     await press(page, 'Create the account')
     await onPage(page, 'Profile')
+  })
+
+  it('fills in a login, names its account, and logs in when asked to', async () => {
+    const { email } = await aUser(app)
+    await post('/login/code', { email })
+    const { page, sent, code } = await open(email)
+    await onPage(page, 'Log in by mail')
+    await page.getByText(`You log in as ${email}.`).waitFor()
+    expect(await fieldOf(page, 'Code of six digits').inputValue()).toBe(code)
+    expect(sent.filter((url) => url !== '/refreshtoken')).toEqual([])
+    await press(page, 'Log in')
+    await onPage(page, 'Profile')
+  })
+
+  it('leaves whoever is logged in where they are, whatever login it is of', async () => {
+    const [user, other] = [await aUser(app), await aUser(app)]
+    await post('/login/code', { email: other.email })
+    const { variables } = await mailTo(app, other.email)
+    const { page } = await openPage(browser, origin)
+    await page.goto(`${origin}/account/#mail-login`)
+    await fieldOf(page, 'E-mail').fill(user.email)
+    await press(page, 'Send me a code')
+    await page.getByText(`If ${user.email} has an account`).waitFor()
+    await fieldOf(page, 'Code of six digits').fill(await codeTo(app, user.email, 'login-code'))
+    await press(page, 'Log in')
+    await onPage(page, 'Profile')
+    await page.goto(variables.link ?? '')
+    await onPage(page, 'Profile')
+    await page.getByText(user.username).first().waitFor()
   })
 
   it('fills in a change of e-mail after the login that it needs', async () => {

@@ -60,6 +60,10 @@ export async function logIn({ state }) {
     if (chosen && byPasskey.isConnected) byPasskey.requestSubmit()
   }
   if (offersPasskeys() && (await canOfferPasskeys())) void offerPasskeys()
-  const others = [link('forgot', texts.forgot), settings.sign_up && link('signup', texts.signUp)]
+  const others = [
+    settings.mail_login && link('mail-login', texts.mailLogin),
+    link('forgot', texts.forgot),
+    settings.sign_up && link('signup', texts.signUp),
+  ]
   return { title: texts.logIn, content: [login, ...(offersPasskeys() ? [byPasskey] : []), links(...others)] }
 }

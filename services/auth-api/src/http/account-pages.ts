@@ -47,6 +47,7 @@ function describeSettings(app: FastifyInstance, config: Config): Settings {
     login_field: login.field,
     refresh_window_seconds: tokens.refreshWindowSeconds,
     confirms_email: profile.emailChange === 'confirmed',
+    mail_login: has('POST', '/login/code'),
     sign_up: has('POST', '/signup'),
     deletion: has('POST', '/profile/delete'),
     apps: has('POST', '/profile/factors/totp'),
