@@ -6,6 +6,7 @@ import('./main.js').then(
   (error) => {
     reportError(error)
     if (sessionStorage.getItem(RELOADED)) {
+      document.body.classList.remove('loading')
       document.querySelector('#lost')?.removeAttribute('hidden')
       return
     }

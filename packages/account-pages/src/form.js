@@ -1,7 +1,8 @@
-import { client } from './api.js'
+import { client, settings } from './api.js'
 import { LatchkeyError } from './client/client.js'
 import { h } from './element.js'
 import { describeProblem, fillText, slugOf, texts } from './language.js'
+import { keepsRule } from './password-rules.js'
 
 /** @import { Schemas } from './api.js' */
 
@@ -54,6 +55,7 @@ const FIELD_OF = {
   'signup-refused': 'code',
   'email-change-refused': 'code',
   'second-factor-refused': 'code',
+  'too-many-tries': 'code',
 }
 
 /** @param {string} text */
@@ -163,20 +165,22 @@ export function passwordField(name, label, autocomplete) {
     autocomplete,
     clean: (text) => text,
     around(control) {
-      const toggle = h('button', { type: 'button', 'aria-pressed': 'false', onclick }, texts.show)
-      toggle.setAttribute('aria-label', `${texts.show}: ${label}`)
-      function onclick() {
-        const isShown = control.type === 'text'
-        control.setAttribute('type', isShown ? 'password' : 'text')
-        toggle.setAttribute('aria-pressed', String(!isShown))
+      const toggle = h('button', { type: 'button', onclick: () => show(control.type === 'password') })
+      /** @param {boolean} isShown */
+      function show(isShown) {
+        control.setAttribute('type', isShown ? 'text' : 'password')
+        toggle.textContent = isShown ? texts.hide : texts.show
+        toggle.setAttribute('aria-label', `${toggle.textContent}: ${label}`)
       }
+      show(false)
       return h('div', { class: 'password' }, control, toggle)
     },
   })
 }
 
 /**
- * Creates the field of a new password with the rules that it has to follow; it works without them where they cannot be loaded.
+ * Creates the field of a new password with the rules that it has to follow, each ticked once it is kept; it works without them
+ * where they cannot be loaded.
  * @returns {Field<'password'>}
  */
 export function newPasswordField(label = texts.newPassword) {
@@ -190,7 +194,14 @@ export function newPasswordField(label = texts.newPassword) {
     for (const { rule, text } of rules) sentences.set(rule, text)
     // Nobody types a password that is too long.
     const usual = rules.filter(({ rule }) => !rule.startsWith('MAXIMUM_'))
-    list.append(...usual.map(({ text }) => h('li', {}, text)))
+    const items = usual.map(({ text }) => h('li', {}, text))
+    list.append(...items)
+    const tickKept = () => {
+      for (const [index, rule] of usual.entries())
+        items[index]?.classList.toggle('kept', keepsRule(made.control.value, rule))
+    }
+    made.control.addEventListener('input', tickKept)
+    tickKept()
   }
   client.request('GET', '/password-policy').then(
     ({ rules }) => showRules(rules),
@@ -234,9 +245,12 @@ export const accountField = (account) =>
  * @param {string} [given.about] Tells buttons of one text apart.
  * @param {(values: Record<Name, string>) => Promise<unknown>} given.send
  * @param {'primary' | 'secondary' | 'danger'} [given.kind]
+ * @param {Name[]} [given.keeps] The fields that still have what was typed when the user comes back through the history.
  */
-export function form({ fields = [], button: label, about = '', send, kind = 'primary' }) {
+export function form({ fields = [], button: label, about = '', send, kind = 'primary', keeps = [] }) {
   const named = fields.filter((each) => 'control' in each)
+  const kept = named.filter((each) => keeps.includes(each.name))
+  for (const { name, control } of kept) control.value = history.state?.typed?.[name] ?? control.value
   const problem = h('p', { class: 'problem', role: 'alert', hidden: true })
   const name = about ? `${label}: ${about}` : undefined
   const submit = h('button', { type: 'submit', class: kind, 'aria-label': name }, label)
@@ -286,9 +300,40 @@ export function form({ fields = [], button: label, about = '', send, kind = 'pri
     }
   }
 
+  const onchange = () => history.replaceState({ ...history.state, typed: valuesOf(kept) }, '')
   const elements = fields.map((each) => ('control' in each ? each.element : each))
-  return h('form', { novalidate: true, onsubmit }, ...elements, problem, submit)
+  return h(
+    'form',
+    { novalidate: true, onsubmit, onchange: kept.length > 0 && onchange },
+    ...elements,
+    problem,
+    submit,
+  )
 }
+
+/** The problems of a code that was mailed and is wrong, or has ended. */
+const CODE_REFUSALS = ['reset-refused', 'signup-refused', 'email-change-refused']
+
+/**
+ * Calls the API with a code that was mailed. The server does not say that a code has ended by too many tries, so they are
+ * counted here, also over a reload.
+ * @template T
+ * @param {Promise<T>} call
+ */
+export const countTries = (call) =>
+  call.catch((error) => {
+    if (!CODE_REFUSALS.includes(slugOf(error))) throw error
+    const tries = (history.state?.tries ?? 0) + 1
+    history.replaceState({ ...history.state, tries }, '')
+    if (tries < settings.code_attempts) throw error
+    throw new LatchkeyError({ type: 'urn:latchkey:pages:too-many-tries' }, { cause: error })
+  })
+
+/**
+ * Creates the button that sends another code.
+ * @param {() => Promise<unknown>} send
+ */
+export const againForm = (send) => form({ button: texts.anotherCode, kind: 'secondary', send })
 
 /**
  * @template {string} Name

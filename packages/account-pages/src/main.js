@@ -1,34 +1,50 @@
 import { client, connect, settings } from './api.js'
 import { button, find, h, links } from './element.js'
 import { describeProblem, findLanguage, LANGUAGES, setLanguage, texts } from './language.js'
-import { go, refresh, startRouter } from './router.js'
-import { confirmLogin } from './step-up.js'
-import { deleteAccount } from './views/delete-account.js'
-import { devices } from './views/devices.js'
-import { addApp, addPasskey } from './views/factors.js'
+import { go, refresh, say, startRouter } from './router.js'
 import { logIn } from './views/log-in.js'
-import { confirmLoginCode, requestLoginCode } from './views/mail-login.js'
-import { profile } from './views/profile.js'
-import { confirmReset, requestReset, setPassword } from './views/reset-password.js'
-import { secondFactor } from './views/second-factor.js'
-import { security } from './views/security.js'
-import { confirmSignUp, signUp } from './views/sign-up.js'
 
 /** @import { Language } from './language.js' */
 /** @import { Route } from './router.js' */
 
 const LANGUAGE_KEY = 'latchkey-language'
 
-await setLanguage(findLanguage(localStorage.getItem(LANGUAGE_KEY)))
-await start()
+// Each is loaded when it is first shown; the login, with which most visits begin, is there at once.
+const load = {
+  deleteAccount: () => import('./views/delete-account.js'),
+  devices: () => import('./views/devices.js'),
+  factors: () => import('./views/factors.js'),
+  mailLogin: () => import('./views/mail-login.js'),
+  profile: () => import('./views/profile.js'),
+  reset: () => import('./views/reset-password.js'),
+  secondFactor: () => import('./views/second-factor.js'),
+  security: () => import('./views/security.js'),
+  signUp: () => import('./views/sign-up.js'),
+}
 
-/** Without the settings nothing can be shown, so a lost request can be repeated here too. */
-async function start() {
-  try {
-    await connect(confirmLogin)
-  } catch (error) {
+const connecting = connectOnce()
+await setLanguage(findLanguage(localStorage.getItem(LANGUAGE_KEY)))
+await start(connecting)
+
+/** Resolves with what has gone wrong. */
+function connectOnce() {
+  return connect(async () => (await import('./step-up.js')).confirmLogin()).then(
+    () => undefined,
+    (error) => error,
+  )
+}
+
+/**
+ * Without the settings nothing can be shown, so a lost request can be repeated here too.
+ * @param {Promise<unknown>} connecting
+ */
+async function start(connecting) {
+  const error = await connecting
+  if (error) {
+    document.body.classList.remove('loading')
     const alert = h('p', { class: 'problem', role: 'alert' }, describeProblem(error))
-    find('main').replaceChildren(h('h1', {}, texts.notLoaded), alert, links(button(texts.tryAgain, start)))
+    const retry = button(texts.tryAgain, () => start(connectOnce()))
+    find('main').replaceChildren(h('h1', {}, texts.notLoaded), alert, links(retry))
     return
   }
   colour(settings.colour)
@@ -42,23 +58,36 @@ async function start() {
 function views() {
   return {
     login: { render: logIn },
-    forgot: { render: requestReset },
-    code: { render: confirmReset },
-    password: { render: setPassword },
+    forgot: { render: async (given) => (await load.reset()).requestReset(given) },
+    code: { render: async (given) => (await load.reset()).confirmReset(given) },
+    password: { render: async (given) => (await load.reset()).setPassword(given) },
     ...(settings.mail_login && {
-      'mail-login': { render: requestLoginCode },
-      'mail-code': { render: confirmLoginCode },
+      'mail-login': { render: async (given) => (await load.mailLogin()).requestLoginCode(given) },
+      'mail-code': { render: async (given) => (await load.mailLogin()).confirmLoginCode(given) },
     }),
-    ...(settings.sign_up && { signup: { render: signUp }, 'signup-code': { render: confirmSignUp } }),
+    ...(settings.sign_up && {
+      signup: { render: async () => (await load.signUp()).signUp() },
+      'signup-code': { render: async (given) => (await load.signUp()).confirmSignUp(given) },
+    }),
     ...(settings.apps && {
-      'second-step': { render: secondFactor },
-      'add-passkey': { isPrivate: true, isForEnrolment: true, render: addPasskey },
-      'add-app': { isPrivate: true, isForEnrolment: true, render: addApp },
+      'second-step': { render: async (given) => (await load.secondFactor()).secondFactor(given) },
+      'add-passkey': {
+        isPrivate: true,
+        isForEnrolment: true,
+        render: async () => (await load.factors()).addPasskey(),
+      },
+      'add-app': {
+        isPrivate: true,
+        isForEnrolment: true,
+        render: async () => (await load.factors()).addApp(),
+      },
     }),
-    profile: { isPrivate: true, render: profile },
-    security: { isPrivate: true, render: security },
-    devices: { isPrivate: true, render: devices },
-    ...(settings.deletion && { delete: { isPrivate: true, render: deleteAccount } }),
+    profile: { isPrivate: true, render: async (given) => (await load.profile()).profile(given) },
+    security: { isPrivate: true, render: async (given) => (await load.security()).security(given) },
+    devices: { isPrivate: true, render: async () => (await load.devices()).devices() },
+    ...(settings.deletion && {
+      delete: { isPrivate: true, render: async (given) => (await load.deleteAccount()).deleteAccount(given) },
+    }),
   }
 }
 
@@ -96,8 +125,12 @@ function drawFrame(current) {
 
 /** @param {Language} language */
 async function choose(language) {
+  try {
+    await setLanguage(language)
+  } catch (error) {
+    return say(describeProblem(error), 'problem')
+  }
   localStorage.setItem(LANGUAGE_KEY, language)
-  await setLanguage(language)
   await refresh()
 }
 

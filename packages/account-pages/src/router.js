@@ -1,5 +1,6 @@
 import { client, settings } from './api.js'
-import { button, find, h, links } from './element.js'
+import { LatchkeyError } from './client/client.js'
+import { button, find, h, link, links } from './element.js'
 import { describeProblem, setLanguage, slugOf, texts } from './language.js'
 import { readMailLink } from './mail-link.js'
 
@@ -15,6 +16,8 @@ import { readMailLink } from './mail-link.js'
  * @property {string | undefined} [challenge]
  * @property {string[] | undefined} [factors]
  * @property {boolean | undefined} [remember] False where the login is to end with the page.
+ * @property {Record<string, string> | undefined} [typed] What was typed into the form, without secrets.
+ * @property {number | undefined} [tries] How many wrong codes were sent.
  */
 
 /** @typedef {{ title: string, content: Node[] }} Page */
@@ -53,7 +56,7 @@ export function startRouter(given, frame) {
   client.onChange((user, { reason }) => {
     // The page that was shown is the one to come back to.
     if (reason === 'ended')
-      void go('login', { next: nameOf() }, { replace: true, status: texts.sessionEnded })
+      void go('login', { next: nameOf() }, { replace: true, status: texts.sessionEnded, tone: 'notice' })
     if (reason === 'other-tab' && user?.userid !== shownFor) void show(user ? '' : texts.loggedOut)
   })
   return show()
@@ -65,9 +68,9 @@ export function startRouter(given, frame) {
  * @param {State | null} state
  * @returns {Promise<void>}
  */
-export function go(name, state = null, { replace = false, status = '' } = {}) {
+export function go(name, state = null, { replace = false, status = '', tone = 'good' } = {}) {
   history[replace ? 'replaceState' : 'pushState'](state, '', `#${name}`)
-  return show(status)
+  return show(status, tone)
 }
 
 /** Goes on after a login to the page that was asked for, with the code that it was asked for with. */
@@ -79,12 +82,23 @@ export function enter(status = '') {
 /** Shows the page again, with what has changed. */
 export const refresh = (status = '') => show(status)
 
+/**
+ * Says something above the page.
+ * @param {string} status
+ * @param {string} tone How: `good`, `notice` or `problem`.
+ */
+export function say(status, tone = 'good') {
+  const element = find('#status')
+  element.textContent = status
+  element.className = tone
+}
+
 const nameOf = () => location.hash.slice(1)
 
 /** @returns {State} */
 const stateOf = () => history.state ?? {}
 
-async function show(status = '') {
+async function show(status = '', tone = 'good') {
   const turn = ++latest
   readMailLink()
   shownFor = client.user?.userid
@@ -92,31 +106,36 @@ async function show(status = '') {
   const { name, route } = findRoute(isIn)
   const { isPrivate = false } = route
   const { code } = stateOf()
-  if (isPrivate && !isIn) return go('login', { next: name, code }, { replace: true, status })
-  if (!isPrivate && isIn) return enter(status)
+  if (isPrivate && !isIn) return go('login', { next: name, code }, { replace: true, status, tone })
+  if (!isPrivate && isIn && route !== NOT_FOUND) return enter(status)
   document.body.classList.add('loading')
   const page = await load(route)
   // A later step, or the end of the session, has taken its place.
   if (turn !== latest || !page) return
   document.body.classList.remove('loading')
-  document.body.dataset.frame = isPrivate ? 'in' : 'out'
-  drawFrame(isPrivate ? name : undefined)
+  document.body.dataset.frame = isIn ? 'in' : 'out'
+  drawFrame(isIn ? name : undefined)
   find('main').replaceChildren(h('h1', { tabindex: '-1' }, page.title), ...page.content)
   document.title = `${page.title} · ${settings.product}`
-  find('#status').textContent = status
-  focusStart(isPrivate)
+  say(status, tone)
+  focusStart(isIn)
+}
+
+/** @type {PublicRoute} */
+const NOT_FOUND = {
+  render: async () => ({
+    title: texts.notFound,
+    content: [h('p', {}, texts.notFoundHint), links(link('', client.user ? texts.profile : texts.logIn))],
+  }),
 }
 
 /**
- * Finds the page that the address names, or the one without a name.
+ * Finds the page that the address names.
  * @param {boolean} isIn
  */
 function findRoute(isIn) {
-  const start = START[isIn ? 'in' : 'out']
-  const name = Object.hasOwn(views, nameOf()) ? nameOf() : start
-  const route = views[name]
-  if (!route) throw new Error(`There is no page ${name}`)
-  return { name, route }
+  const name = nameOf() || START[isIn ? 'in' : 'out']
+  return { name, route: (Object.hasOwn(views, name) && views[name]) || NOT_FOUND }
 }
 
 /**
@@ -133,7 +152,8 @@ async function load(route) {
   } catch (error) {
     if (slugOf(error) === 'no-second-factor')
       return go('add-app', null, { replace: true, status: texts.factorNeeded })
-    const retry = button(texts.tryAgain, () => show())
+    // A module that was lost is not asked for again before the page is loaded again.
+    const retry = button(texts.tryAgain, () => (error instanceof LatchkeyError ? show() : location.reload()))
     return {
       title: texts.notLoaded,
       content: [h('p', { class: 'problem', role: 'alert' }, describeProblem(error)), links(retry)],
@@ -143,11 +163,11 @@ async function load(route) {
 
 /**
  * Begins a page with one form in its first empty field, any other at its heading.
- * @param {boolean} isPrivate
+ * @param {boolean} isIn
  */
-function focusStart(isPrivate) {
+function focusStart(isIn) {
   const inputs = [...find('main').querySelectorAll('input')]
   const empty = inputs.find(({ value, hidden }) => value === '' && !hidden)
-  const start = isPrivate ? undefined : empty
+  const start = isIn ? undefined : empty
   ;(start ?? find('h1')).focus()
 }

@@ -6,6 +6,8 @@ export interface Settings {
   colour: string
   login_field: 'email' | 'username'
   refresh_window_seconds: number
+  /** After how many wrong ones a mailed code ends. */
+  code_attempts: number
   confirms_email: boolean
   mail_login: boolean
   sign_up: boolean

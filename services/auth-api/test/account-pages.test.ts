@@ -2,6 +2,7 @@ import { glob, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { findFiles, PAGES } from '@latchkey/account-pages/find-files.ts'
 import { createFactorRepository } from '@latchkey/shared/users/factor-repository.ts'
 import { aUser, PASSWORD } from '@latchkey/test-support/a-user.ts'
@@ -46,8 +47,11 @@ describe('the files of /account/', () => {
       expect(answer.statusCode, url).toBe(200)
       const { etag } = answer.headers
       expect(etag, url).toBeDefined()
-      const again = await app.server.inject({ url, headers: { 'if-none-match': `W/${etag}` } })
+      const again = await app.server.inject({ url, headers: { 'if-none-match': String(etag) } })
       expect(again.statusCode, url).toBe(304)
+      const compressed = await app.server.inject({ url, headers: { 'accept-encoding': 'br, gzip;q=0.5' } })
+      expect(compressed.headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'accept-encoding', etag })
+      expect(gunzipSync(compressed.rawPayload).toString(), url).toBe(answer.body)
       const code = answer.body.replaceAll(/\/\*\*[\s\S]*?\*\//g, '')
       for (const [, link = ''] of code.matchAll(/(?:src|href)="([^"#]+)"/g))
         await follow(new URL(link, `http://localhost${url}`).pathname)
@@ -57,6 +61,45 @@ describe('the files of /account/', () => {
     await follow('/account/')
     expect([...seen]).toContain('/account/client/client.js')
     expect(seen.size).toBeGreaterThan(10)
+  })
+
+  it.each([
+    { header: undefined, encoding: undefined },
+    { header: 'identity', encoding: undefined },
+    { header: 'gzip;q=0, br', encoding: undefined },
+    { header: 'xgzip', encoding: undefined },
+    { header: 'deflate, GZIP', encoding: 'gzip' },
+  ])('compresses for a browser that takes it: $header', async ({ header, encoding }) => {
+    await using app = await startApp()
+    const headers = header === undefined ? {} : { 'accept-encoding': header }
+    const answer = await app.server.inject({ url: '/account/main.js', headers })
+    expect(answer.headers['content-encoding']).toBe(encoding)
+  })
+
+  it('names all that the login needs before any of it is run, and weighs less than 45 kB', async () => {
+    await using app = await startApp()
+    const { body } = await app.server.inject('/account/')
+    const named = [...body.matchAll(/modulepreload" href="([^"]+)"/g)].map(([, name = '']) => name)
+    const files = await findFiles()
+    const needed = new Set<string>()
+    const follow = async (name: string): Promise<void> => {
+      if (needed.has(name)) return
+      needed.add(name)
+      const code = await readFile(files.get(name) ?? '', 'utf8')
+      for (const [, link = ''] of code.matchAll(/^(?:import|export) [^;'(]*from '(\.[^']+)'/gm))
+        await follow(new URL(link, `http://localhost/${name}`).pathname.slice(1))
+    }
+    await follow('main.js')
+    expect(named.toSorted()).toEqual([...needed].toSorted())
+    let bytes = 0
+    for (const name of ['', 'style.css', 'boot.js', 'texts/en.json', 'settings.json', ...named]) {
+      const answer = await app.server.inject({
+        url: `/account/${name}`,
+        headers: { 'accept-encoding': 'gzip' },
+      })
+      bytes += answer.rawPayload.length
+    }
+    expect(bytes).toBeLessThan(45_000)
   })
 
   it.each(['../feature.ts', '..%2ffeature.ts', 'feature.ts', 'toString', 'views/'])(
@@ -85,6 +128,7 @@ describe('the files of /account/', () => {
       product: 'Éxample',
       support: 'help@example.com',
       colour: '#ffcc00',
+      code_attempts: 5,
       login_field: 'email',
       refresh_window_seconds: 300,
       confirms_email: false,
@@ -263,9 +307,10 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     },
   ])('loads again by itself when $what, and then offers to', async ({ file, lose }) => {
     const { page } = await openPage(browser, origin)
-    await page.route(`**/account/${file}`, lose, { times: 2 })
+    await page.route(`**/account/${file}`, lose)
     await page.goto(`${origin}/account/`)
     await says(page, 'The page could not be loaded. Try again.')
+    await page.unroute(`**/account/${file}`)
     await page.locator('#lost a').click()
     await onPage(page, 'Log in')
   })
@@ -279,7 +324,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await fieldOf(page, 'Current password').fill(PASSWORD)
     await fieldOf(page, 'New password').fill(NEW_PASSWORD)
     await press(page, 'Change the password')
-    await says(page, 'Your session has ended.')
+    await page.locator('#status.notice', { hasText: 'Your session has ended.' }).waitFor()
     expect(await tokenOf(page)).toBeUndefined()
     await logIn(page, user.email)
     await onPage(page, 'Security')
@@ -504,6 +549,8 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
   }
 
   const addApp = async (page: Page, password = PASSWORD) => {
+    // The page before has such a field too.
+    await page.getByRole('heading', { level: 1, name: /^Add / }).waitFor()
     await fieldOf(page, 'Current password').fill(password)
     await press(page, 'Next')
   }
@@ -760,6 +807,8 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     await using other = await startApp({ database: app.database, settings })
     const user = await aUser(app)
     const { page } = await open({ at: await listen(other), hash: '#signup' })
+    await onPage(page, 'There is no such page')
+    await follow(page, 'Log in')
     await onPage(page, 'Log in')
     expect(await page.getByRole('link', { name: 'Create an account' }).count()).toBe(0)
     for (const password of ['wrong', 'wrong', 'wrong']) {
@@ -808,6 +857,150 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
     expect(await passkeyButton(other).count()).toBe(0)
   })
 
+  it.each(['constructor', '__proto__', 'nonsense'])('says that there is no page %s', async (name) => {
+    const { page, faults } = await openLoggedIn()
+    await page.goto(`${origin}/account/#${name}`)
+    await onPage(page, 'There is no such page')
+    await page.getByRole('main').getByRole('link', { name: 'Profile' }).click()
+    await onPage(page, 'Profile')
+    await press(page, 'Log out')
+    await onPage(page, 'Log in')
+    await page.goto(`${origin}/account/#${name}`)
+    await onPage(page, 'There is no such page')
+    expect(faults()).toEqual([])
+  })
+
+  it('ticks the rules that a new password keeps as it is typed, and shows and hides it', async () => {
+    const { page } = await open({ hash: '#signup' })
+    const ticked = page.locator('.rules .kept')
+    await page.locator('.rules li').first().waitFor()
+    expect(await ticked.count()).toBe(0)
+    await fieldOf(page, 'Password').pressSequentially('horse')
+    expect(await ticked.allTextContents()).not.toContain('At least 12 characters.')
+    expect(await ticked.count()).toBeGreaterThan(0)
+    await fieldOf(page, 'Password').fill(NEW_PASSWORD)
+    expect(await ticked.count()).toBe(await page.locator('.rules li').count())
+    await press(page, 'Show: Password')
+    expect(await fieldOf(page, 'Password').getAttribute('type')).toBe('text')
+    await press(page, 'Hide: Password')
+    expect(await fieldOf(page, 'Password').getAttribute('type')).toBe('password')
+    expect(await page.getByText('Hide', { exact: true }).count()).toBe(0)
+  })
+
+  it('still has what was typed, but for the password, when the user comes back', async () => {
+    const { page } = await open({ hash: '#signup' })
+    await fieldOf(page, 'Name').fill('Grace')
+    await fieldOf(page, 'E-mail').fill('grace-back@example.com')
+    await fieldOf(page, 'Username').fill('grace-back')
+    await fieldOf(page, 'Password').fill(NEW_PASSWORD)
+    await press(page, 'Create an account')
+    await onPage(page, 'Enter the code')
+    await page.goBack()
+    await onPage(page, 'Create an account')
+    const values = ['Name', 'E-mail', 'Username', 'Password'].map((label) =>
+      fieldOf(page, label).inputValue(),
+    )
+    expect(await Promise.all(values)).toEqual(['Grace', 'grace-back@example.com', 'grace-back', ''])
+    expect(JSON.stringify(await page.evaluate('history.state'))).not.toContain(NEW_PASSWORD)
+    await page.goForward()
+    await onPage(page, 'Enter the code')
+  })
+
+  /** Types a wrong code as often as one may, and returns what the page says then. */
+  async function tireCode(page: Page, code: string, name: string): Promise<string | null> {
+    const wrong = code === '000000' ? '000001' : '000000'
+    const fault = page.locator('.fault').filter({ visible: true })
+    for (let tries = 1; tries <= 5; tries++) {
+      await fieldOf(page, 'Code of six digits').fill(wrong)
+      const answered = page.waitForResponse((response) => response.request().method() === 'POST')
+      await press(page, name)
+      await answered
+      await fault.filter({ hasText: tries < 5 ? 'is wrong' : 'Too many' }).waitFor()
+      // It counts over a reload too.
+      if (tries === 3) await page.reload()
+    }
+    return fault.textContent()
+  }
+
+  it('says when too many codes were wrong, and sends another one, at a reset', async () => {
+    const user = await aUser(app)
+    const { page } = await open({ hash: '#forgot' })
+    await fieldOf(page, 'E-mail').fill(user.email)
+    await press(page, 'Send me a code')
+    await onPage(page, 'Enter the code')
+    const first = await codeTo(app, user.email)
+    expect(await tireCode(page, first, 'Confirm')).toBe('Too many wrong codes. Send another code.')
+    await press(page, 'Send another code')
+    await says(page, 'Only the newest one works.')
+    await expect.poll(() => codeTo(app, user.email)).not.toBe(first)
+    await fieldOf(page, 'Code of six digits').fill(await codeTo(app, user.email))
+    await press(page, 'Confirm')
+    await onPage(page, 'New password')
+  })
+
+  it('sends another code at a sign-up, and for a new e-mail', async () => {
+    const { username } = await aUser(app)
+    const email = `again-${username}@example.com`
+    const { page } = await open({ hash: '#signup' })
+    await fieldOf(page, 'Name').fill('Grace')
+    await fieldOf(page, 'E-mail').fill(email)
+    await fieldOf(page, 'Username').fill(`a${username}`.slice(0, 20))
+    await fieldOf(page, 'Password').fill(NEW_PASSWORD)
+    await press(page, 'Create an account')
+    await onPage(page, 'Enter the code')
+    const first = await codeTo(app, email)
+    await press(page, 'Send another code')
+    await says(page, 'Only the newest one works.')
+    await expect.poll(() => codeTo(app, email)).not.toBe(first)
+    await fieldOf(page, 'Code of six digits').fill(await codeTo(app, email))
+    await press(page, 'Create the account')
+    await says(page, 'Your account is ready.')
+
+    await fieldOf(page, 'New e-mail').fill(`new-${email}`)
+    await fieldOf(page, 'Current password').fill(NEW_PASSWORD)
+    await press(page, 'Change the e-mail')
+    await says(page, `A code is on its way to new-${email}.`)
+    await press(page, 'Send another code')
+    expect(await fieldOf(page, 'New e-mail').inputValue()).toBe(`new-${email}`)
+    await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('current_password')
+  })
+
+  it('says that the texts of a language cannot be loaded, and stays in the present one', async () => {
+    const { page } = await open()
+    await onPage(page, 'Log in')
+    await page.route('**/texts/fr.json', (route) => route.abort(), { times: 1 })
+    await press(page, 'Français')
+    await page.locator('#status.problem', { hasText: 'The server cannot be reached.' }).waitFor()
+    expect(await page.locator('html').getAttribute('lang')).toBe('en')
+    await press(page, 'Français')
+    await onPage(page, 'Se connecter')
+  })
+
+  it('shows a sign of life until the first page is there, and while the next one is loaded', async () => {
+    const { page } = await openPage(browser, origin)
+    const held = Promise.withResolvers<void>()
+    const hold = async (route: Route) => {
+      await held.promise
+      await route.fallback()
+    }
+    await page.route('**/account/settings.json', hold)
+    await page.goto(`${origin}/account/`)
+    await page.locator('.skeleton').first().waitFor()
+    held.resolve()
+    await onPage(page, 'Log in')
+    expect(await page.locator('.skeleton').count()).toBe(0)
+
+    const next = Promise.withResolvers<void>()
+    await page.route('**/views/sign-up.js', async (route) => {
+      await next.promise
+      await route.fallback()
+    })
+    await follow(page, 'Create an account')
+    await page.locator('body.loading').waitFor()
+    next.resolve()
+    await onPage(page, 'Create an account')
+  })
+
   it('begins the login again where its second step has no challenge', async () => {
     const { page } = await open({ hash: '#second-step' })
     await onPage(page, 'Log in')
@@ -840,7 +1033,12 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
 
     it('has pages without a fault that axe-core finds, before the login', async () => {
       const { page, faults } = await open(look)
+      await page.goto(origin)
+      await onPage(page, 'Latchkey runs')
+      await page.getByRole('main').waitFor()
+      await expectAccessible(page)
       for (const [hash, title] of [
+        ['nonsense', 'There is no such page'],
         ['login', 'Log in'],
         ['signup', 'Create an account'],
         ['forgot', 'Forgot your password?'],
@@ -849,6 +1047,7 @@ describe.skipIf(!hasBrowser)('the account pages', () => {
         await page.goto(`${origin}/account/#${hash}`)
         await onPage(page, title)
         await expectAccessible(page)
+        if (hash === 'nonsense') continue
         await page.locator('main form .primary').click()
         await says(page, 'Fill this in.')
         await expectAccessible(page)

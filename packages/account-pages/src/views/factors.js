@@ -3,7 +3,6 @@ import * as passkeys from '../client/passkeys.js'
 import { button, find, h, link, links, section, svg } from '../element.js'
 import { codeField, field, form, passwordField } from '../form.js'
 import { describeTime, fillText, texts } from '../language.js'
-import { encodeQR } from '../qr.js'
 import { go, refresh } from '../router.js'
 
 /** @import { Schemas } from '../api.js' */
@@ -134,7 +133,9 @@ export async function addApp() {
     button: texts.next,
     async send({ name, current_password }) {
       const body = { current_password, ...(name && { name }) }
-      begin.replaceWith(confirmForm(await client.request('POST', '/profile/factors/totp', body)))
+      const { encodeQR } = await import('../qr.js')
+      const secret = await client.request('POST', '/profile/factors/totp', body)
+      begin.replaceWith(confirmForm(secret, encodeQR(secret.uri, 'raw')))
       find('h1').focus()
     },
   })
@@ -166,12 +167,15 @@ const enrolmentFields = () => [
   h('p', { class: 'hint' }, texts.firstFactorEnds),
 ]
 
-/** @param {Schemas['TotpSecret']} given */
-function confirmForm({ secret, uri }) {
+/**
+ * @param {Schemas['TotpSecret']} given
+ * @param {boolean[][]} qr
+ */
+function confirmForm({ secret, uri }, qr) {
   return form({
     fields: [
       h('p', {}, texts.scan),
-      drawQr(uri),
+      drawQr(qr),
       h('p', {}, h('a', { href: uri }, texts.openApp)),
       h('p', {}, texts.orType, h('code', {}, secret.replaceAll(/.{4}(?=.)/g, '$& '))),
       codeField(texts.firstCode),
@@ -227,10 +231,9 @@ function showRecoveryCodes(codes, confirm) {
 
 /**
  * Draws a QR code of elements, which the Content-Security-Policy allows without an exception.
- * @param {string} text
+ * @param {boolean[][]} rows True where it is dark.
  */
-function drawQr(text) {
-  const rows = encodeQR(text, 'raw')
+function drawQr(rows) {
   const path = rows.flatMap((row, y) => row.map((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : ''))).join('')
   const size = rows.length
   return svg(

@@ -27,6 +27,7 @@ export async function logIn({ state }) {
   const login = form({
     fields: [username, passwordField('password', texts.password, 'current-password'), stays.element],
     button: texts.logIn,
+    keeps: ['username'],
     async send(credentials) {
       const remember = stays.control.checked
       try {

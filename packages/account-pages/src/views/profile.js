@@ -1,10 +1,11 @@
 import { client, settings } from '../api.js'
 import { h, link, section } from '../element.js'
-import { emailField, field, form, mailedCodeField, passwordField } from '../form.js'
+import { againForm, countTries, emailField, field, form, mailedCodeField, passwordField } from '../form.js'
 import { fillText, LANGUAGES, setLanguage, texts } from '../language.js'
 import { refresh } from '../router.js'
 
 /** @import { Schemas } from '../api.js' */
+/** @import { Field } from '../form.js' */
 /** @import { Language } from '../language.js' */
 /** @import { State } from '../router.js' */
 
@@ -17,11 +18,7 @@ export async function profile({ profile: user, state: { code } }) {
     title: texts.profile,
     content: [
       section(texts.about, aboutForm(user)),
-      section(
-        texts.emailTitle,
-        ...(user.pending_email ? [confirmForm(user.pending_email, code)] : []),
-        emailForm(user),
-      ),
+      section(texts.emailTitle, ...emailForms(user, code)),
       ...(settings.deletion
         ? [
             section(
@@ -62,25 +59,38 @@ function aboutForm({ name, username, language }) {
   })
 }
 
-/** @param {Schemas['Profile']} user */
-function emailForm({ email }) {
-  const password = settings.confirms_email
-    ? [passwordField('current_password', texts.currentPassword, 'current-password')]
-    : []
-  return form({
-    fields: [
-      h('p', {}, `${texts.email}: `, h('strong', {}, email ?? '–')),
-      emailField('email', texts.newEmail, { autocomplete: 'email' }),
-      ...password,
-    ],
+/**
+ * @param {Schemas['Profile']} user
+ * @param {string | undefined} code
+ */
+function emailForms({ email, pending_email: pending }, code) {
+  const next = emailField('email', texts.newEmail, { autocomplete: 'email' })
+  const password = passwordField('current_password', texts.currentPassword, 'current-password')
+  const change = changeForm(email, settings.confirms_email ? [next, password] : [next])
+  if (!pending) return [change]
+  // Another code is another change, which takes the password again.
+  const again = againForm(async () => {
+    next.control.value = pending
+    password.control.focus()
+  })
+  return [confirmForm(pending, code), again, change]
+}
+
+/**
+ * @param {string | null} email
+ * @param {Field<'email' | 'current_password'>[]} fields
+ */
+const changeForm = (email, fields) =>
+  form({
+    fields: [h('p', {}, `${texts.email}: `, h('strong', {}, email ?? '–')), ...fields],
     button: texts.changeEmail,
     kind: 'secondary',
     async send(change) {
       const { pending_email: email } = await client.updateProfile(change)
+      history.replaceState(null, '')
       await refresh(email ? fillText(texts.codeSentTo, { email }) : texts.emailChanged)
     },
   })
-}
 
 /**
  * Confirms the new e-mail, also after a reload or on another device.
@@ -92,7 +102,7 @@ function confirmForm(email, code) {
     fields: [h('p', {}, fillText(texts.pending, { email })), mailedCodeField(code)],
     button: texts.confirmEmail,
     async send(body) {
-      await client.confirmEmail(body)
+      await countTries(client.confirmEmail(body))
       await refresh(texts.emailChanged)
     },
   })

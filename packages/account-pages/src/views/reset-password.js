@@ -1,6 +1,14 @@
 import { client } from '../api.js'
 import { h, link, links } from '../element.js'
-import { accountField, emailField, form, mailedCodeField, newPasswordField } from '../form.js'
+import {
+  accountField,
+  againForm,
+  countTries,
+  emailField,
+  form,
+  mailedCodeField,
+  newPasswordField,
+} from '../form.js'
 import { fillText, texts } from '../language.js'
 import { go } from '../router.js'
 
@@ -16,6 +24,7 @@ export async function requestReset({ state }) {
   const request = form({
     fields: [email],
     button: texts.sendCode,
+    keeps: ['email'],
     async send({ email: address }) {
       const requested = await client.requestReset({ email: address })
       await go('code', { email: address, token: requested.token })
@@ -37,17 +46,21 @@ export async function confirmReset({ state: { email, token, code: mailed } }) {
     button: texts.confirmCode,
     async send({ code, ...typed }) {
       const address = email ?? typed.email
-      const confirmed = await client.confirmReset({ email: address, code, ...(token && { token }) })
+      const body = { email: address, code, ...(token && { token }) }
+      const confirmed = await countTries(client.confirmReset(body))
       await go('password', { email: address, token: confirmed.token }, { replace: true })
     },
   })
-  const again = h('a', { href: '#forgot' }, texts.anotherCode)
+  const back = link('login', texts.back)
+  if (!email)
+    return { title: texts.confirm, content: [confirm, links(link('forgot', texts.anotherCode), back)] }
+  const again = againForm(async () => {
+    const requested = await client.requestReset({ email })
+    await go('code', { email, token: requested.token }, { replace: true, status: texts.sentAgain })
+  })
   // The page does not say if the address has an account.
-  const sent = email && h('p', {}, fillText(texts.codeSent, { email }))
-  return {
-    title: texts.confirm,
-    content: [...(sent ? [sent] : []), confirm, links(again, link('login', texts.back))],
-  }
+  const sent = h('p', {}, fillText(texts.codeSent, { email }))
+  return { title: texts.confirm, content: [sent, confirm, again, links(back)] }
 }
 
 /**

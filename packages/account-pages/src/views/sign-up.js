@@ -1,13 +1,26 @@
 import { client } from '../api.js'
 import { h, link, links } from '../element.js'
-import { emailField, field, form, mailedCodeField, newPasswordField, passwordField } from '../form.js'
+import {
+  againForm,
+  countTries,
+  emailField,
+  field,
+  form,
+  mailedCodeField,
+  newPasswordField,
+  passwordField,
+} from '../form.js'
 import { currentLanguage, fillText, slugOf, texts } from '../language.js'
 import { enter, go } from '../router.js'
 
+/** @import { Schemas } from '../api.js' */
 /** @import { Page, State } from '../router.js' */
 
 const usernameField = () =>
   field('username', texts.username, { hint: texts.usernameHint, autocomplete: 'off', maxlength: '20' })
+
+/** @type {Schemas['SignUp'] | undefined} What was last sent, for another code: the password is kept nowhere else. */
+let sent
 
 /** Requests an account. */
 export async function signUp() {
@@ -21,9 +34,11 @@ export async function signUp() {
     button: texts.signUp,
     async send({ name, email, username, password }) {
       const language = currentLanguage()
-      const { token } = await client.signUp({ name, email, username, password, language })
+      sent = { name, email, username, password, language }
+      const { token } = await client.signUp(sent)
       await go('signup-code', { email, token })
     },
+    keeps: ['name', 'email', 'username'],
   })
   return { title: texts.signUp, content: [request, links(link('login', texts.hasAccount))] }
 }
@@ -45,7 +60,9 @@ export async function confirmSignUp({ state: { email, token, code: mailed } }) {
     button: texts.createAccount,
     async send({ code, current_password: password, username }) {
       const renamed = username ? { username } : {}
-      await client.confirmSignUp({ email, token, code, password, ...renamed }).catch(offerUsername)
+      const body = { email, token, code, password, ...renamed }
+      await countTries(client.confirmSignUp(body)).catch(offerUsername)
+      sent = undefined
       await enter(texts.welcome)
     },
   })
@@ -62,9 +79,16 @@ export async function confirmSignUp({ state: { email, token, code: mailed } }) {
     throw problem
   }
   // The same for an e-mail that has an account: its owner gets another mail.
-  const sent = h('p', {}, fillText(texts.mailSent, { email }))
+  const hint = h('p', {}, fillText(texts.mailSent, { email }))
+  const request = sent?.email === email ? sent : undefined
+  const again = againForm(async () => {
+    // After a reload the password has to be typed again.
+    if (!request) return go('signup')
+    const requested = await client.signUp(request)
+    await go('signup-code', { email, token: requested.token }, { replace: true, status: texts.sentAgain })
+  })
   return {
     title: texts.confirm,
-    content: [sent, confirm, links(link('signup', texts.startAgain), link('login', texts.logIn))],
+    content: [hint, confirm, again, links(link('signup', texts.startAgain), link('login', texts.logIn))],
   }
 }

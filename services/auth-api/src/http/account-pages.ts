@@ -37,7 +37,7 @@ export async function addAccountPages(app: FastifyInstance, config: Config): Pro
 
 /** The options of this installation that the pages read: they offer nothing that has no route here, and refresh in its window. */
 function describeSettings(app: FastifyInstance, config: Config): Settings {
-  const { accountPages, login, passkeys, profile, tokens } = config
+  const { accountPages, login, passkeys, profile, reset, tokens } = config
   const { product, support, colour } = accountPages
   const has = (method: 'GET' | 'POST', url: string) => app.hasRoute({ method, url })
   return {
@@ -46,6 +46,7 @@ function describeSettings(app: FastifyInstance, config: Config): Settings {
     colour,
     login_field: login.field,
     refresh_window_seconds: tokens.refreshWindowSeconds,
+    code_attempts: reset.attempts,
     confirms_email: profile.emailChange === 'confirmed',
     mail_login: has('POST', '/login/code'),
     sign_up: has('POST', '/signup'),

@@ -19,6 +19,7 @@ export interface StartPage {
 const STYLE = `
   :root { color-scheme: light dark }
   body { font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto; padding: 0 1rem }
+  a { color: inherit }
   dt { font-weight: 600 } dd { margin: 0 0 .75rem }
   pre { padding: .75rem; white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid; border-radius: 4px }`
 
@@ -35,6 +36,7 @@ export function renderStartPage(page: StartPage): string {
 </style>
 </head>
 <body>
+<main>
 <h1>Latchkey runs</h1>
 <p>A login and token service, in the environment ${escapeHtml(page.environment)}.</p>
 <dl>
@@ -42,6 +44,7 @@ ${rows.join('\n')}
 </dl>
 <h2>Log in</h2>
 <pre>${escapeHtml(firstCommand(page))}</pre>
+</main>
 </body>
 </html>
 `
