@@ -27,20 +27,25 @@ if (!hasBrowser && process.env.REQUIRE_CHROMIUM === '1')
 /** Timeout of an action or a navigation: a page that takes three seconds of processor time takes minutes on a busy machine. */
 const TIMEOUT_MS = 240_000
 
+const LAUNCH = {
+  ...(executablePath === undefined ? {} : { executablePath }),
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--disable-background-networking',
+    '--disable-sync',
+    // A page lives for a second, in which optimised code costs more than it saves.
+    '--js-flags=--no-opt --single-threaded',
+  ],
+}
+
 /** Starts Chromium without a window. */
-export const openBrowser = (): Promise<Browser> =>
-  chromium.launch({
-    ...(executablePath === undefined ? {} : { executablePath }),
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--disable-background-networking',
-      '--disable-sync',
-      // A page lives for a second, in which optimised code costs more than it saves.
-      '--js-flags=--no-opt --single-threaded',
-    ],
-  })
+export const openBrowser = (): Promise<Browser> => chromium.launch(LAUNCH)
+
+/** Starts Chromium with what it has kept in a folder. */
+export const openProfile = (folder: string): Promise<BrowserContext> =>
+  chromium.launchPersistentContext(folder, LAUNCH)
 
 export interface WatchedPage extends AsyncDisposable {
   page: Page

@@ -16,8 +16,10 @@ import {
 const ENGINES: Engine[] = hasDocker ? ['postgres', 'mysql'] : ['embedded']
 /** Each of their tests starts servers from nothing. */
 const LAUNCHER = 'scripts/local/**/*.test.ts'
-const BROWSER =
-  'services/auth-api/test/{account-pages,docs-page,mail-links-browser,passkeys-browser,session-browser,todo-browser}.test.ts'
+const BROWSER = [
+  'services/auth-api/test/{account-pages,docs-page,mail-links-browser,passkeys-browser,session-browser,todo-browser}.test.ts',
+  'packages/client/test/*-browser.test.ts',
+]
 /** Tests that `fast` would run otherwise: these start programs, or calculate for seconds. */
 export const PROCESSES = [
   'admin/test/admin.test.ts',
@@ -37,7 +39,7 @@ export const projects = [
   project('launcher', { include: [LAUNCHER] }),
   project('scriptify', { ...SHARED_MODULES, include: ['services/scriptify/test/**/*.test.ts'] }),
   project('mailer', { include: ['services/mailer-worker/test/**/*.test.ts'] }),
-  project('browser', { ...SHARED_MODULES, include: [BROWSER], provide: { engine: ANY_ENGINE } }),
+  project('browser', { ...SHARED_MODULES, include: BROWSER, provide: { engine: ANY_ENGINE } }),
   ...ENGINES.map((engine) => engineProject(engine)),
   project('redis', {
     ...SHARED_MODULES,
@@ -59,7 +61,7 @@ export const projects = [
       'admin/**/*.test.ts',
       `${DATABASE_TESTS}/*.test.ts`,
     ],
-    exclude: [SLOW, SOAK, ENGINE_TESTS, REDIS_TESTS, LAUNCHER, BROWSER, ...PROCESSES],
+    exclude: [SLOW, SOAK, ENGINE_TESTS, REDIS_TESTS, LAUNCHER, ...BROWSER, ...PROCESSES],
     provide: { engine: ANY_ENGINE },
   }),
 ]

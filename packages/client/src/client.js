@@ -1,7 +1,7 @@
 import { readProblem, throwNoAnswer } from './error.js'
 import { createSession } from './session.js'
 
-/** @import { BindRequest, CallOptions, IssuedToken, Listener, Login, Options, Schemas, Send, SendRequest, User } from '../types/api.d.ts' */
+/** @import { BindRequest, CallOptions, IssuedToken, Listener, Login, Options, Saved, Schemas, Send, SendRequest, User } from '../types/api.d.ts' */
 
 export { LatchkeyError, NO_ANSWER } from './error.js'
 
@@ -31,7 +31,7 @@ export function createClient(options) {
     refreshWindowSeconds,
     send({ token, refreshBy, refreshToken }) {
       if (refreshBy === 'bearer') return call('POST', '/refreshtoken', undefined, { headers: bearer(token) })
-      const credentials = refreshBy === 'cookie' ? 'include' : 'omit'
+      const credentials = credentialsFor(refreshBy)
       return call('POST', '/refreshtoken', { refresh_token: refreshToken }, { credentials })
     },
     onUser(user, reason) {
@@ -98,9 +98,11 @@ export function createClient(options) {
     await steppingUp
   }
 
+  /** @type {Send} */
+  const byToken = (sent) => sendWithToken(sent, sendInTime)
+
   /** @type {SendRequest} */
-  const request = async (method, path, ...[body]) =>
-    keep(await call(method, path, body, { by: (sent) => sendWithToken(sent, sendInTime) }))
+  const request = async (method, path, ...[body]) => keep(await call(method, path, body, { by: byToken }))
 
   /** @type {BindRequest} */
   const bind =
@@ -127,8 +129,7 @@ export function createClient(options) {
   async function enter(path, { remember = true, ...body }) {
     const isCookie = remember && kind === 'cookie'
     const how = remember && { remember: isCookie ? 'cookie' : true }
-    // A browser takes the cookie of another origin only with credentials.
-    const credentials = isCookie ? 'include' : 'same-origin'
+    const credentials = credentialsFor(isCookie ? 'cookie' : 'bearer')
     return keep(await call('POST', path, { ...body, ...how }, { credentials })).data
   }
 
@@ -142,7 +143,7 @@ export function createClient(options) {
     if (!now) return
     if (!everywhere) session.forget('logged-out')
     const headers = now.refreshBy === 'bearer' ? bearer(now.token) : {}
-    const credentials = now.refreshBy === 'cookie' ? 'include' : 'omit'
+    const credentials = credentialsFor(now.refreshBy)
     const body = { everywhere, refresh_token: now.refreshToken }
     const told = session.alone(() => call('POST', '/logout', body, { headers, credentials }))
     await told.catch((error) => {
@@ -195,7 +196,15 @@ export function createClient(options) {
     profile: bind('GET', '/profile'),
     updateProfile: bind('PUT', '/profile'),
     confirmEmail: bind('POST', '/profile/confirmemail'),
-    changePassword: bind('PUT', '/profile/password'),
+    /** @param {Schemas['PasswordChange']} body */
+    async changePassword(body) {
+      keep(
+        await call('PUT', '/profile/password', body, {
+          by: byToken,
+          credentials: credentialsFor(session.read()?.refreshBy),
+        }),
+      )
+    },
     /** @param {Schemas['AccountDeletion']} body */
     async deleteAccount(body) {
       await request('POST', '/profile/delete', body)
@@ -208,6 +217,12 @@ export function createClient(options) {
     close: () => session.close(),
   }
 }
+
+/**
+ * A browser takes and sends the cookie of another origin only with credentials; the server refuses one beside another token.
+ * @param {Saved['refreshBy']} [refreshBy]
+ */
+const credentialsFor = (refreshBy) => (refreshBy === 'cookie' ? 'include' : 'omit')
 
 /** @param {string} token */
 const bearer = (token) => ({ authorization: `Bearer ${token}` })

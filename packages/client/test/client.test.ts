@@ -72,8 +72,8 @@ const refusal = (promise: Promise<unknown>): Promise<LatchkeyError> =>
 describe('a login', () => {
   it.each([
     { session: 'cookie', remember: 'cookie', credentials: 'include' },
-    { session: 'storage', remember: true, credentials: 'same-origin' },
-    { session: 'memory', remember: true, credentials: 'same-origin' },
+    { session: 'storage', remember: true, credentials: 'omit' },
+    { session: 'memory', remember: true, credentials: 'omit' },
   ] as const)('asks for what the session $session needs', async ({ session, remember, credentials }) => {
     stubBrowser()
     const { server, client } = setUp({ session })
