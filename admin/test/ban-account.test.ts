@@ -10,7 +10,8 @@ import { createManyUsersRepository } from '@latchkey/shared/users/many-users-rep
 import { ada } from '@latchkey/shared/users/test/ada.ts'
 import { hasPassword } from '@latchkey/shared/users/user.ts'
 import { aUser, PASSWORD, type TestUser } from '@latchkey/test-support/a-user.ts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createTestDatabase, type TestDatabase } from '@latchkey/test-support/test-database.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createTokenSigner } from '../../services/auth-api/src/tokens/issue-token.ts'
 import { importSecret } from '../../services/auth-api/src/tokens/signing-keys.ts'
 import { answer, challengeOf, codeAt, enrolUser, post } from '../../services/auth-api/test/support/factors.ts'
@@ -30,10 +31,15 @@ import type { AdminContext } from '../admin-context.ts'
 const HOUR_MS = 3_600_000
 const NEW_PASSWORD = 'N3w-p4ssw0rd!'
 
+let database: TestDatabase
 let app: TestApp
 let context: AdminContext
 beforeAll(async () => {
-  app = await startApp({ settings: passkeySettings({ REVOCATION_CACHE: '0' }) })
+  database = await createTestDatabase()
+})
+// One for each test: the audit trail logs equal events of a minute once, and few different ones of an address.
+beforeEach(async () => {
+  app = await startApp({ settings: passkeySettings({ REVOCATION_CACHE: '0' }), database })
   context = {
     db: app.database.db,
     policy: DEFAULT_POLICY,
@@ -43,8 +49,8 @@ beforeAll(async () => {
     notify: async () => undefined,
   }
 })
-afterEach(() => app.setClock(undefined))
-afterAll(() => app[Symbol.asyncDispose]())
+afterEach(() => app[Symbol.asyncDispose]())
+afterAll(() => database[Symbol.asyncDispose]())
 
 const ban = ({ username }: TestUser, until = '', reason = '') =>
   banAccount(context, username, { until, reason })
@@ -147,9 +153,6 @@ describe.each(Object.entries(WAYS_IN))('%s', (way, prepare) => {
       expect(refused.body).not.toContain('spam')
       const logged = app.logLines.slice(before).map((line) => JSON.parse(line).msg)
       expect(logged).not.toContain('login.succeeded')
-      // Equal events of a minute are logged once: a login before it would hide that one.
-      expect(logged.includes('login.refused')).toBe(!way.includes('refresh'))
-      // Equal events of a minute are logged once, so a login before would hide the one above.
       expect(logged.includes('login.refused')).toBe(!way.includes('refresh'))
     },
   )

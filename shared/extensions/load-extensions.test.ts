@@ -88,7 +88,7 @@ describe('a name that an extension declares', () => {
       why: "a prefix of Latchkey's settings",
       files: { 'mail/extension.ts': withSettings('MAIL_LIMIT') },
       fault:
-        'mail cannot be used: MAIL_SECRET is a setting of Latchkey, so MAIL_ cannot be its prefix; rename its folder',
+        'mail cannot be used: MAIL_LINK_URL is a setting of Latchkey, so MAIL_ cannot be its prefix; rename its folder',
     },
     {
       why: 'other letters',

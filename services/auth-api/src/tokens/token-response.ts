@@ -5,7 +5,7 @@ const EXAMPLE = {
   token: 'eyJhbGciOiJIUzUxMiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIwMTk4In0.c2lnbmF0dXJl',
   data: { userid: '01985f0c-5a2e-7d41-9c3b-2f6f0a8f3c11', name: 'Ada', role: 'user' },
 }
-export const EXAMPLE_REFRESH_TOKEN = '0XqB9mYk2hVt7sLr4nWcE1uJp6oZa3gDf8iKvQxTyRw'
+export const EXAMPLE_REFRESH_TOKEN = '0XqB9mYk2hVt7sLr-nWcE1uJp6oZa3gDf8iKvQxTyRw'
 
 /** The response of routes that issue a token. */
 export const TokenResponse = z
