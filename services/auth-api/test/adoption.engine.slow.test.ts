@@ -75,7 +75,7 @@ describe('tables of another program', () => {
   it.each(Object.entries(OWN_TABLES))('may have the name of one of ours: %s', async (table, columns) => {
     await using database = await anOlderDatabase('the specification')
     await database.db.runScript(`create table ${table} (${columns.slice(1).join(' integer, ')} integer)`)
-    expect(await problemsOf(database.db)).toEqual([`${table} has no column id`])
+    expect(await problemsOf(database.db)).toEqual([`${table} has no column ${columns[0]}`])
   })
 
   it('may have further columns, if they need no value', async () => {
